@@ -1,0 +1,286 @@
+"""The typed configuration: one frozen dataclass per YAML group, strict in every key, type and range.
+
+Values and their explanations live in `conf/`; this file says what is allowed.
+A field with a default here was added after the first release: the default is the behaviour
+before it existed, so that old run folders load and keep their hash (see `xformer.runs.identity`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic.dataclasses import dataclass
+
+# protected_namespaces: `model` is the field's own word for what we configure.
+_STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
+settings = dataclass(frozen=True, kw_only=True, config=_STRICT)
+
+
+def _ratio(value: Any) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, (int, str, Fraction)):
+        raise ValueError("must be a ratio such as 1 or 1/4")
+    try:
+        ratio = Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError("must be a ratio such as 1 or 1/4") from None
+    if ratio <= 0:
+        raise ValueError("must be a positive ratio such as 1 or 1/4")
+    return ratio
+
+
+Ratio = Annotated[Fraction, BeforeValidator(_ratio), PlainSerializer(str)]
+Count = Annotated[int, Field(ge=1)]
+CountOrZero = Annotated[int, Field(ge=0)]
+Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+Positive = Annotated[float, Field(gt=0.0)]
+NonNegative = Annotated[float, Field(ge=0.0)]
+Name = Annotated[str, Field(min_length=1)]
+
+
+# --- model ---------------------------------------------------------------------------------
+
+
+@settings
+class PostPlacement:
+    """norm(x + f(x)), the paper's (section 3.1)."""
+
+    kind: Literal["post"]
+
+
+@settings
+class PrePlacement:
+    """x + f(norm(x)), with one more norm after each stack."""
+
+    kind: Literal["pre"]
+
+
+Placement = Annotated[PostPlacement | PrePlacement, Field(discriminator="kind")]
+
+
+@settings
+class SinusoidalPosition:
+    """Fixed sines and cosines added to the embeddings (section 3.5)."""
+
+    kind: Literal["sinusoidal"]
+    layout: Literal["interleaved", "halves"]
+
+
+@settings
+class LearnedPosition:
+    """One trained vector per position and side, added to the embeddings (Table 3, row E)."""
+
+    kind: Literal["learned"]
+    max_length: Count
+
+
+Position = Annotated[SinusoidalPosition | LearnedPosition, Field(discriminator="kind")]
+
+
+@settings
+class LayerNorm:
+    """Mean and variance normalisation with gain and, if `bias`, shift (Ba et al. 2016)."""
+
+    kind: Literal["layernorm"]
+    epsilon: Positive
+    bias: bool
+
+
+@settings
+class RMSNorm:
+    """Root-mean-square normalisation with gain only (Zhang & Sennrich 2019)."""
+
+    kind: Literal["rmsnorm"]
+    epsilon: Positive
+
+
+Norm = Annotated[LayerNorm | RMSNorm, Field(discriminator="kind")]
+
+
+@settings
+class FeedForward:
+    """Two linear maps with an activation between (section 3.3)."""
+
+    kind: Literal["relu", "gelu"]
+    bias: bool
+    dropout: Probability
+
+
+@settings
+class Attention:
+    """Scaled dot-product attention (section 3.2)."""
+
+    bias: bool
+    dropout: Probability
+    kernel: Literal["auto", "explicit", "fused"]
+
+
+@settings
+class Model:
+    """Sizes and strategies of one Transformer."""
+
+    layers: Count
+    d_model: Count
+    d_ff: Count
+    heads: Count
+    key_value_heads: Count
+    d_k: Count
+    d_v: Count
+    dropout: Probability
+    tying: Literal["three_way", "target", "none"]
+    embedding_scale: bool
+    initialisation: Literal["xavier_uniform"]
+    placement: Placement
+    position: Position
+    norm: Norm
+    feedforward: FeedForward
+    attention: Attention
+
+
+# --- everything else -----------------------------------------------------------------------
+
+
+@settings
+class Scale:
+    """What turns the paper's numbers into sizes that fit the text and the machine."""
+
+    name: Name
+    width: Ratio
+    depth: Ratio
+    updates: Ratio
+    vocabulary: Count
+    tokens_per_update: Count
+    tokens_per_device: Count
+    warmup_updates: Count
+    learning_rate_multiplier: Positive
+    validate_every: Count
+    checkpoint_every: Count
+
+
+@settings
+class GrammarData:
+    """The built-in made-up language pair, generated from a seed."""
+
+    kind: Literal["grammar"]
+    seed: CountOrZero
+    train_pairs: Count
+    valid_pairs: Count
+    test_pairs: Count
+    long_pairs: Count
+    max_length: Count
+
+
+@settings
+class FilesData:
+    """A parallel corpus in files: DIR/SPLIT.LANGUAGE, one sentence a line, plain or .gz."""
+
+    kind: Literal["files"]
+    dir: Name
+    source: Name
+    target: Name
+    train: Name
+    valid: Name
+    test: Name
+    max_length: Count
+
+
+Data = Annotated[GrammarData | FilesData, Field(discriminator="kind")]
+
+
+@settings
+class Tokenizer:
+    """Byte-level BPE shared by source and target (section 5.1)."""
+
+    kind: Literal["bpe"]
+    vocabulary: Count
+
+
+@settings
+class Batch:
+    """How much text an update holds and how it is cut to fit a device (docs/design.md, 1)."""
+
+    tokens_per_update: Count
+    tokens_per_device: Count
+
+
+@settings
+class Optim:
+    """Loss, Adam and the learning-rate schedule (sections 5.3 and 5.4)."""
+
+    label_smoothing: Probability
+    beta1: Probability
+    beta2: Probability
+    epsilon: Positive
+    learning_rate_multiplier: Positive
+    warmup_updates: Count
+    gradient_clip: Positive | None
+
+
+@settings
+class Trainer:
+    """How long, on what, and how often to look."""
+
+    updates: Count
+    accelerator: Literal["auto", "cpu", "gpu"]
+    devices: Count
+    threads: CountOrZero
+    precision: Literal["fp32", "bf16", "fp64"]
+    compile: Literal["auto", "on", "off"]
+    log_every: Count
+    validate_every: Count
+    validation_sentences: CountOrZero
+    checkpoint_every: Count
+    keep_checkpoints: Count
+
+
+@settings
+class Decode:
+    """Beam search and what is decoded (section 6.1)."""
+
+    beam: Count
+    alpha: NonNegative
+    extra_length: CountOrZero
+    average: Count
+    tokens_per_batch: Count
+
+
+@settings
+class NoTracking:
+    """Files in the run folder only."""
+
+    kind: Literal["none"]
+
+
+@settings
+class WandbTracking:
+    """Weights & Biases: online with a key or login, else offline; never a prompt."""
+
+    kind: Literal["wandb"]
+    project: Name
+    entity: Name | None
+    mode: Literal["auto", "online", "offline"]
+    group: Name | None
+
+
+Tracking = Annotated[NoTracking | WandbTracking, Field(discriminator="kind")]
+
+
+@settings
+class Config:
+    """One run, whole."""
+
+    experiment: Name
+    changes: tuple[Name, ...]
+    seed: CountOrZero
+    runs_dir: Name
+    cache_dir: Name
+    model: Model
+    scale: Scale
+    data: Data
+    tokenizer: Tokenizer
+    batch: Batch
+    optim: Optim
+    trainer: Trainer
+    decode: Decode
+    tracking: Tracking
