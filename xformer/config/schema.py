@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import ConfigDict, Field, PlainSerializer, PlainValidator
 from pydantic.dataclasses import dataclass
 
 # protected_namespaces: `model` is the field's own word for what we configure.
@@ -30,7 +30,7 @@ def _ratio(value: Any) -> Fraction:
     return ratio
 
 
-Ratio = Annotated[Fraction, BeforeValidator(_ratio), PlainSerializer(str)]
+Ratio = Annotated[Fraction, PlainValidator(_ratio), PlainSerializer(str)]
 Count = Annotated[int, Field(ge=1)]
 CountOrZero = Annotated[int, Field(ge=0)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]

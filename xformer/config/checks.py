@@ -1,0 +1,57 @@
+"""Settings that are each allowed but contradict one another, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xformer.config import schema
+
+
+def contradictions(config: schema.Config) -> Iterator[str]:
+    """One line for each contradiction: the keys, their values, what is allowed."""
+    yield from _attention(config.model)
+    yield from _positions(config)
+    yield from _budgets(config)
+    yield from _checkpoints(config)
+
+
+def _attention(model: schema.Model) -> Iterator[str]:
+    if model.heads % model.key_value_heads:
+        yield (
+            f"model.key_value_heads: {model.key_value_heads} does not divide model.heads = {model.heads}; "
+            "each key and value head serves the same number of query heads"
+        )
+
+
+def _positions(config: schema.Config) -> Iterator[str]:
+    position, width = config.model.position, config.model.d_model
+    if isinstance(position, schema.SinusoidalPosition) and width % 2:
+        yield f"model.d_model: {width} is odd; sinusoids come in pairs of sine and cosine, take an even width"
+    if isinstance(position, schema.LearnedPosition) and position.max_length < config.data.max_length:
+        yield (
+            f"model.position.max_length: {position.max_length} is less than data.max_length = "
+            f"{config.data.max_length}; training sentences would have positions that do not exist"
+        )
+
+
+def _budgets(config: schema.Config) -> Iterator[str]:
+    longest = config.data.max_length
+    for key, budget in (
+        ("batch.tokens_per_update", config.batch.tokens_per_update),
+        ("batch.tokens_per_device", config.batch.tokens_per_device),
+    ):
+        if budget < longest:
+            yield f"{key}: {budget} is less than data.max_length = {longest}; the longest sentence would not fit"
+    if config.tokenizer.vocabulary < 260:
+        yield (
+            f"tokenizer.vocabulary: {config.tokenizer.vocabulary} is less than 260, "
+            "the 256 bytes and 4 control tokens"
+        )
+
+
+def _checkpoints(config: schema.Config) -> Iterator[str]:
+    if config.decode.average > config.trainer.keep_checkpoints:
+        yield (
+            f"decode.average: {config.decode.average} is more than trainer.keep_checkpoints = "
+            f"{config.trainer.keep_checkpoints}; keep at least as many checkpoints as are averaged"
+        )

@@ -1,0 +1,150 @@
+"""From the words of a command line to checked configurations, by Hydra, before anything heavy is loaded."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from xformer.config import schema
+from xformer.config.locations import config_root
+from xformer.config.scales import register_resolvers
+from xformer.config.validate import suggest, validate
+from xformer.errors import UserError
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a command: its own overrides and the configuration they lead to."""
+
+    overrides: tuple[str, ...]
+    config: schema.Config
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one command asks for; a sweep may hold a single job."""
+
+    jobs: tuple[Job, ...]
+    sweep: bool
+
+
+def quote(value: str | Path) -> str:
+    """Text as the value of an override, whatever characters it holds."""
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def search_path(config_dir: Path | None = None) -> str:
+    """The override that lets Hydra find `experiments/` and `sweeps/`, those of the user's folder first."""
+    folders = [folder for folder in (config_dir, config_root()) if folder is not None]
+    return "hydra.searchpath=[" + ",".join(quote(f"file://{folder.resolve()}") for folder in folders) + "]"
+
+
+def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | None = None) -> Plan:
+    """Compose and check every job of a command.
+
+    Raises UserError, with all that is wrong with the first bad job, before any job could have started.
+    """
+    if config_dir is not None and not config_dir.is_dir():
+        raise UserError(f"--config-dir {config_dir}: no such folder")
+    register_resolvers()
+    extra = [search_path(config_dir)]
+    try:
+        with initialize_config_dir(version_base="1.3", config_dir=str(config_root() / "conf")):
+            first = _first_words(overrides) if multirun else overrides
+            master = hydra_compose("train", overrides=first + extra, return_hydra_config=True)
+            if not multirun and master.hydra.mode is not RunMode.MULTIRUN:
+                return Plan((Job(tuple(overrides), from_hydra(master, overrides)),), sweep=False)
+            jobs = []
+            for words in _points(master, overrides):
+                try:
+                    composed = hydra_compose("train", overrides=words + extra, return_hydra_config=True)
+                    jobs.append(Job(tuple(words), from_hydra(composed, words)))
+                except UserError as error:
+                    raise UserError(f"{error}\n(in the job {' '.join(words)}; nothing was started)") from None
+            return Plan(tuple(jobs), sweep=True)
+    # Hydra reports some wrong choices of a group, such as model=null, as a plain ValueError.
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        raise UserError(_explain(error)) from None
+
+
+def compose(overrides: list[str], *, config_dir: Path | None = None) -> schema.Config:
+    """Compose and check one configuration. Raises UserError, for a sweep too."""
+    planned = plan(overrides, config_dir=config_dir)
+    if planned.sweep:
+        raise UserError("a sweep where one configuration is asked for; give one value for each key")
+    return planned.jobs[0].config
+
+
+def from_hydra(composed: DictConfig, overrides: list[str]) -> schema.Config:
+    """Check a configuration that Hydra composed with its own section included."""
+    register_resolvers()
+    choice = composed.hydra.runtime.choices.get("experiments")
+    named = any(re.match(r"\+*experiments=", word) for word in overrides)
+    root = composed.copy()
+    OmegaConf.set_struct(root, False)
+    root.pop("hydra")
+    try:
+        values: Any = OmegaConf.to_container(root, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        raise UserError(_explain(error)) from None
+    # A run that names no experiment is not a row of a table, even where it equals one.
+    return validate({**values, "experiment": str(choice) if named and choice else "custom"})
+
+
+def _points(master: DictConfig, overrides: list[str]) -> list[list[str]]:
+    """The overrides of each job, as Hydra's basic sweeper makes them from the sweep's file and the command."""
+    params = OmegaConf.select(master, "hydra.sweeper.params") or {}
+    words = [f"{key}={value}" for key, value in params.items()] + overrides
+    parsed = OverridesParser.create().parse_overrides(words)
+    (points,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
+    return [list(point) for point in points]
+
+
+def _first_words(overrides: list[str]) -> list[str]:
+    """The overrides without those that give several values, to see what the rest says of the sweep."""
+    return [each.input_line for each in OverridesParser.create().parse_overrides(overrides) if not each.is_sweep_override()]
+
+
+def _no_such_choice(path: str) -> str:
+    """What to choose instead, for `experiments/table3/A_h3` and the like, from the files there are."""
+    root, parts = config_root(), PurePosixPath(path)
+    groups = [(group, root / "conf" / group) for group in parts.parents if group.name]
+    groups += [(PurePosixPath(parts.parts[0]), root / parts.parts[0])]  # experiments and sweeps have sub-folders
+    for group, folder in groups:
+        options = sorted(file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.yaml"))
+        if options:
+            name = str(parts.relative_to(group))
+            near = difflib.get_close_matches(name, options, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            return f"{group}={name}: no such choice; {hint}there are: {', '.join(options)}"
+    return f"{path}: no such group"
+
+
+def _explain(error: Exception) -> str:
+    """One plain message for what Hydra and OmegaConf found wrong."""
+    text = str(error).strip()
+    key = getattr(error, "full_key", None)
+    if found := re.search(r"Could not (?:override|append to config)[^']*'([^']+)'", text):
+        return f"{found[1]}: no such key{suggest(found[1])}"
+    if "Missing mandatory value" in text and key:
+        return f"{key}: is missing; give {key}=VALUE"
+    if found := re.search(r"Could not find '([^']+)'", text):
+        return _no_such_choice(found[1])
+    if text.startswith("Ambiguous value"):
+        return f"{text.splitlines()[0]}: several values; add -m for one run each, or quote the value"
+    if text.startswith("Error parsing override") or "no viable alternative" in text:
+        return f"{text.splitlines()[0]}: write KEY=VALUE"
+    first = text.splitlines()[0] if text else type(error).__name__
+    return f"{key}: {first}" if key else first

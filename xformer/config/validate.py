@@ -1,0 +1,116 @@
+"""From plain values to a `Config`, or to one message that names each wrong key."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, get_args
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from xformer.config import schema
+from xformer.config.checks import contradictions
+from xformer.errors import UserError
+
+
+@cache
+def _adapter() -> TypeAdapter[schema.Config]:
+    return TypeAdapter(schema.Config)
+
+
+def validate(values: dict[str, Any]) -> schema.Config:
+    """Build the configuration from nested plain values.
+
+    Raises UserError that lists every unknown key, wrong type, value out of range and contradiction.
+    """
+    try:
+        # As JSON, since strict Python input would have to be dataclasses already.
+        config = _adapter().validate_json(json.dumps(values))
+    except ValidationError as error:
+        raise UserError("\n".join(_explain(detail) for detail in error.errors())) from None
+    if found := list(contradictions(config)):
+        raise UserError("\n".join(found))
+    return config
+
+
+def dump(config: schema.Config) -> dict[str, Any]:
+    """Plain values that `validate` turns back into an equal configuration (JSON and YAML types only)."""
+    plain: dict[str, Any] = _adapter().dump_python(config, mode="json")
+    return plain
+
+
+def known_keys(settings: Any = schema.Config, prefix: str = "") -> Iterator[str]:
+    """Every full key that some configuration has, `model.heads` and the like."""
+    for name, field in settings.__pydantic_fields__.items():
+        yield prefix + name
+        for choice in _choices(field):
+            yield from known_keys(choice, f"{prefix}{name}.")
+
+
+def suggest(key: str) -> str:
+    """`; did you mean …?` for a key that is near to a known one, else nothing."""
+    if "/" in key:  # the choice of a group
+        return suggest(key.replace("/", ".")).replace(".", "/")
+    known = sorted(set(known_keys()))
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    if not near:  # the right name in the wrong section
+        last = {other.rsplit(".", 1)[-1]: other for other in known}
+        near = [last[name] for name in difflib.get_close_matches(key.rsplit(".", 1)[-1], last, n=1, cutoff=0.75)]
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _choices(field: FieldInfo) -> list[Any]:
+    """The settings classes a field may hold: one, several for a strategy, none for a plain value."""
+    types = get_args(field.annotation) or (field.annotation,)
+    return [each for each in types if hasattr(each, "__pydantic_fields__")]
+
+
+def _key(location: tuple[int | str, ...]) -> str:
+    """The full key; pydantic adds the tag of a strategy (`model.position.learned.…`), which is no key."""
+    parts: list[str] = []
+    settings: list[Any] = [schema.Config]
+    was_strategy = False
+    for part in location:
+        if was_strategy:
+            was_strategy = False
+            continue
+        parts.append(str(part))
+        fields = [each.__pydantic_fields__[part] for each in settings if part in each.__pydantic_fields__]
+        settings = [choice for field in fields for choice in _choices(field)]
+        was_strategy = len(settings) > 1
+    return ".".join(parts)
+
+
+def _explain(detail: ErrorDetails) -> str:
+    key, got, context = _key(detail["loc"]), detail["input"], detail.get("ctx", {})
+    match detail["type"]:
+        case "unexpected_keyword_argument" | "extra_forbidden":
+            if key in known_keys():
+                return f"{key}: has no effect here; it belongs to another choice of {key.rpartition('.')[0]}"
+            return f"{key}: no such key{suggest(key)}"
+        case "missing" | "missing_argument" | "missing_keyword_only_argument":
+            return f"{key}: is missing; give {key}=VALUE"
+        case "union_tag_invalid":
+            return f"{key}.kind: must be one of {context['expected_tags']}, not {got['kind']!r}"
+        case "union_tag_not_found" | "dataclass_type" | "model_attributes_type" | "dict_type":
+            hint = f"; to choose a group write {key.replace('.', '/')}={got}" if isinstance(got, str) else ""
+            return f"{key}: is a group of keys and cannot be {got!r}{hint}"
+        case "literal_error":
+            return f"{key}: must be {context['expected']}, not {got!r}"
+        case "int_type":
+            return f"{key}: must be a whole number, not {got!r}"
+        case "float_type" | "finite_number":
+            return f"{key}: must be a finite number, not {got!r}"
+        case "string_type":
+            return f"{key}: must be text, not {got!r}"
+        case "bool_type":
+            return f"{key}: must be true or false, not {got!r}"
+        case "value_error":
+            return f"{key}: {context['error']}, not {got!r}"
+        case _:
+            message = detail["msg"].replace("Input should", "must", 1)
+            return f"{key}: {message}, not {got!r}"
