@@ -41,7 +41,7 @@ def _budgets(config: schema.Config) -> Iterator[str]:
         ("batch.tokens_per_device", config.batch.tokens_per_device),
     ):
         if budget < longest:
-            yield f"{key}: {budget} is less than data.max_length = {longest}; the longest sentence would not fit"
+            yield f"{key}: {budget} is less than data.max_length = {longest}; its sentences would not fit"
     if config.tokenizer.vocabulary < 260:
         yield (
             f"tokenizer.vocabulary: {config.tokenizer.vocabulary} is less than 260, "

@@ -104,7 +104,7 @@ def from_hydra(composed: DictConfig, overrides: list[str]) -> schema.Config:
 
 
 def _points(master: DictConfig, overrides: list[str]) -> list[list[str]]:
-    """The overrides of each job, as Hydra's basic sweeper makes them from the sweep's file and the command."""
+    """The overrides of each job, as Hydra's basic sweeper makes them from sweep file and command."""
     params = OmegaConf.select(master, "hydra.sweeper.params") or {}
     words = [f"{key}={value}" for key, value in params.items()] + overrides
     parsed = OverridesParser.create().parse_overrides(words)
@@ -114,16 +114,21 @@ def _points(master: DictConfig, overrides: list[str]) -> list[list[str]]:
 
 def _first_words(overrides: list[str]) -> list[str]:
     """The overrides without those that give several values, to see what the rest says of the sweep."""
-    return [each.input_line for each in OverridesParser.create().parse_overrides(overrides) if not each.is_sweep_override()]
+    parsed = OverridesParser.create().parse_overrides(overrides)
+    return [str(each.input_line) for each in parsed if not each.is_sweep_override()]
 
 
 def _no_such_choice(path: str) -> str:
     """What to choose instead, for `experiments/table3/A_h3` and the like, from the files there are."""
     root, parts = config_root(), PurePosixPath(path)
     groups = [(group, root / "conf" / group) for group in parts.parents if group.name]
-    groups += [(PurePosixPath(parts.parts[0]), root / parts.parts[0])]  # experiments and sweeps have sub-folders
+    groups += [
+        (PurePosixPath(parts.parts[0]), root / parts.parts[0])
+    ]  # experiments and sweeps have sub-folders
     for group, folder in groups:
-        options = sorted(file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.yaml"))
+        options = sorted(
+            file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.yaml")
+        )
         if options:
             name = str(parts.relative_to(group))
             near = difflib.get_close_matches(name, options, n=1)

@@ -59,7 +59,9 @@ def suggest(key: str) -> str:
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if not near:  # the right name in the wrong section
         last = {other.rsplit(".", 1)[-1]: other for other in known}
-        near = [last[name] for name in difflib.get_close_matches(key.rsplit(".", 1)[-1], last, n=1, cutoff=0.75)]
+        near = [
+            last[name] for name in difflib.get_close_matches(key.rsplit(".", 1)[-1], last, n=1, cutoff=0.75)
+        ]
     return f"; did you mean {near[0]}?" if near else ""
 
 
