@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -65,12 +66,12 @@ def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | Non
             first = _first_words(overrides) if multirun else overrides
             master = hydra_compose("train", overrides=first + extra, return_hydra_config=True)
             if not multirun and master.hydra.mode is not RunMode.MULTIRUN:
-                return Plan((Job(tuple(overrides), from_hydra(master, overrides)),), sweep=False)
+                return Plan((_job(master, overrides),), sweep=False)
             jobs = []
             for words in _points(master, overrides):
                 try:
                     composed = hydra_compose("train", overrides=words + extra, return_hydra_config=True)
-                    jobs.append(Job(tuple(words), from_hydra(composed, words)))
+                    jobs.append(_job(composed, words))
                 except UserError as error:
                     raise UserError(f"{error}\n(in the job {' '.join(words)}; nothing was started)") from None
             return Plan(tuple(jobs), sweep=True)
@@ -87,20 +88,20 @@ def compose(overrides: list[str], *, config_dir: Path | None = None) -> schema.C
     return planned.jobs[0].config
 
 
-def from_hydra(composed: DictConfig, overrides: list[str]) -> schema.Config:
-    """Check a configuration that Hydra composed with its own section included."""
-    register_resolvers()
-    choice = composed.hydra.runtime.choices.get("experiments")
-    named = any(re.match(r"\+*experiments=", word) for word in overrides)
-    root = composed.copy()
-    OmegaConf.set_struct(root, False)
-    root.pop("hydra")
+def from_hydra(composed: DictConfig, choices: Mapping[str, Any], overrides: Sequence[str]) -> schema.Config:
+    """Check a configuration that Hydra composed from `overrides`, with the `choices` made in each group."""
+    values = OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"])
     try:
-        values: Any = OmegaConf.to_container(root, resolve=True, throw_on_missing=True)
+        plain: Any = OmegaConf.to_container(values, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
         raise UserError(_explain(error)) from None
     # A run that names no experiment is not a row of a table, even where it equals one.
-    return validate({**values, "experiment": str(choice) if named and choice else "custom"})
+    named = any(re.match(r"\+*experiments=", word) for word in overrides)
+    return validate({**plain, "experiment": str(choices["experiments"]) if named else "custom"})
+
+
+def _job(composed: DictConfig, overrides: list[str]) -> Job:
+    return Job(tuple(overrides), from_hydra(composed, composed.hydra.runtime.choices, overrides))
 
 
 def _points(master: DictConfig, overrides: list[str]) -> list[list[str]]:

@@ -1,0 +1,162 @@
+"""The run folder: the one truth about a run (docs/design.md, decision 6)."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from xformer.config import schema
+from xformer.config.validate import dump, validate
+from xformer.errors import UserError
+from xformer.files import read_json, write_atomic, write_json
+
+State = Literal["running", "finished", "diverged", "failed", "interrupted"]
+
+
+class BusyError(Exception):
+    """Another process holds the run folder."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What `status.json` holds; times are seconds since 1970."""
+
+    state: State
+    run_id: str
+    row_hash: str
+    experiment: str
+    seed: int
+    overrides: list[str] = field(default_factory=list)
+    reason: str | None = None
+    phase: str = "starting"
+    updates: int = 0
+    updates_planned: int = 0
+    loss: float | None = None
+    tokens_per_second: float | None = None
+    seconds_left: float | None = None
+    host: str = field(default_factory=socket.gethostname)
+    pid: int = field(default_factory=os.getpid)
+    started: float = field(default_factory=time.time)
+    updated: float = field(default_factory=time.time)
+    ended: float | None = None
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The files of one run and how they are read and written."""
+
+    path: Path
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.yaml"
+
+    @property
+    def status_file(self) -> Path:
+        return self.path / "status.json"
+
+    @property
+    def result_file(self) -> Path:
+        return self.path / "result.json"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.txt"
+
+    @property
+    def tokenizer(self) -> Path:
+        return self.path / "tokenizer.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def evaluations(self) -> Path:
+        return self.path / "evaluations"
+
+    @property
+    def tracking(self) -> Path:
+        return self.path / "tracking"
+
+    def hypotheses(self, split: str) -> Path:
+        """The translations of a split, one a line."""
+        return self.path / "hypotheses" / f"{split}.txt"
+
+    def freeze(self, config: schema.Config) -> None:
+        """Write the resolved configuration, from which everything else follows."""
+        text = yaml.safe_dump(dump(config), sort_keys=False, allow_unicode=True)
+        write_atomic(self.config_file, text)
+
+    def config(self) -> schema.Config:
+        """Read the resolved configuration back. Raises UserError where there is none or it is damaged."""
+        if not self.config_file.is_file():
+            raise UserError(f"{self.path}: not a run folder, it has no config.yaml")
+        try:
+            values = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise UserError(f"{self.config_file}: cannot be read: {error}") from None
+        if not isinstance(values, dict):
+            raise UserError(f"{self.config_file}: holds no configuration")
+        try:
+            return validate(values)
+        except UserError as error:
+            raise UserError(f"{self.config_file}: {error}") from None
+
+    def status(self) -> Status | None:
+        """The last written state; None where there is none or it cannot be read."""
+        values = _read(self.status_file)
+        known = {each.name for each in fields(Status)}
+        try:
+            return Status(**{key: value for key, value in values.items() if key in known}) if values else None
+        except TypeError:
+            return None
+
+    def write_status(self, status: Status, **changes: Any) -> Status:
+        """Write `status` with `changes` and the present time; returns what was written."""
+        now = time.time()
+        ended = None if changes.get("state", status.state) == "running" else now
+        status = replace(status, **{"updated": now, "ended": ended, **changes})
+        write_json(self.status_file, asdict(status))
+        return status
+
+    def result(self) -> dict[str, Any] | None:
+        """What `result.json` holds; None where there is none or it cannot be read."""
+        return _read(self.result_file)
+
+    @contextlib.contextmanager
+    def claim(self) -> Iterator[int]:
+        """Hold the folder against any other process; yields the descriptor that holds it.
+
+        A child that inherits the descriptor holds the folder too, so it stays held until both are gone,
+        and never longer, however they end. Raises BusyError that names the holder.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = self.status()
+                who = f"process {holder.pid} on {holder.host}" if holder else "another process"
+                raise BusyError(f"{self.path}: is being run by {who}; wait for it or stop it") from None
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        values = read_json(path)
+    except (OSError, ValueError):
+        return None
+    return values if isinstance(values, dict) else None

@@ -1,0 +1,114 @@
+"""A run is known by its content (docs/design.md, decision 5)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from fractions import Fraction
+from typing import Any
+
+from xformer.config import schema
+
+# What cannot change the trained weights beyond rounding, or is known by its content instead.
+NEUTRAL = frozenset(
+    {
+        "experiment",
+        "changes",
+        "runs_dir",
+        "cache_dir",
+        "tracking",
+        "scale",  # every size it gives is resolved into the keys that use it
+        "data",  # its text and its limit on length enter by content
+        "decode",  # a finished run is scored again, not trained again
+        "trainer.accelerator",
+        "trainer.devices",
+        "trainer.threads",
+        "trainer.log_every",
+        "trainer.validate_every",
+        "trainer.validation_sentences",
+        "trainer.keep_checkpoints",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What tells one run from another."""
+
+    run_hash: str
+    row_hash: str  # the same for every seed
+    name: str  # of the run folder, below the experiment's
+
+    @property
+    def run_id(self) -> str:
+        """The same id in every tracker and result."""
+        return self.run_hash
+
+
+def identify(config: schema.Config, *, data_hash: str, tokenizer_hash: str, data_name: str) -> Identity:
+    """The identity of a configuration on a given text and tokenizer."""
+    content = essence(config) | {
+        "data": data_hash,
+        "max_length": config.data.max_length,
+        "tokenizer_content": tokenizer_hash,
+    }
+    run_hash = _digest(content)
+    row_hash = _digest({key: value for key, value in content.items() if key != "seed"})
+    name = safe_name(f"{config.scale.name}-{data_name}-s{config.seed}-{run_hash}")
+    return Identity(run_hash, row_hash, name)
+
+
+def essence(settings: Any, prefix: str = "") -> dict[str, Any]:
+    """The nested keys that can change the result.
+
+    A key that was added to the schema later is left out while it has the default that stands for the
+    time before it, so that older results stay found.
+    """
+    kept: dict[str, Any] = {}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if prefix + field.name in NEUTRAL or (field.default is not MISSING and value == field.default):
+            continue
+        if is_dataclass(value):
+            kept[field.name] = essence(value, f"{prefix}{field.name}.")
+        else:
+            kept[field.name] = str(value) if isinstance(value, Fraction) else value
+    return kept
+
+
+def telling(overrides: Sequence[str]) -> list[str]:
+    """The overrides that make a row another than its experiment's file says; its label in reports."""
+    named_elsewhere = {"experiments", "sweeps", "seed", "scale"}
+    told = []
+    for override in overrides:
+        key = override.partition("=")[0].lstrip("+~")
+        neutral = key in NEUTRAL or key.split(".")[0] in (NEUTRAL - {"scale"}) | {"hydra"}
+        if not (neutral or key in named_elsewhere or key.startswith("hydra/")):
+            told.append(override)
+    return told
+
+
+def decoding_hash(config: schema.Config) -> str:
+    """What the scores of a trained run depend on besides its weights."""
+    decode = config.decode
+    return _digest(
+        {
+            "beam": decode.beam,
+            "alpha": decode.alpha,
+            "extra_length": decode.extra_length,
+            "average": decode.average,
+        }
+    )
+
+
+def safe_name(text: str) -> str:
+    """A file name that is also a plain word on any command line (fault S04)."""
+    return re.sub(r"[^A-Za-z0-9._+-]+", "_", text)
+
+
+def _digest(content: dict[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

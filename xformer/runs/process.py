@@ -1,0 +1,125 @@
+"""The worker as the operating system sees it: how it is started, watched, stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from xformer.config import schema
+from xformer.runs.display import Display
+from xformer.runs.folder import RunFolder
+
+SECONDS_TO_STOP = 30.0
+SECONDS_BETWEEN_LOOKS = 0.2
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+# Tells a worker whose child it is in all but name, so that it can stop when that process is gone.
+SUPERVISOR = "XFORMER_SUPERVISOR"
+_PACKAGE_PARENT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a watched process ended: its exit code, negative for a signal, and who asked it to stop."""
+
+    code: int
+    signal: int | None
+
+    @property
+    def what(self) -> str:
+        """In words."""
+        if self.code >= 0:
+            return f"the worker ended with exit code {self.code}"
+        name = signal.Signals(-self.code).name
+        hint = "; perhaps the machine ran out of memory" if -self.code == signal.SIGKILL else ""
+        return f"the worker was killed by {name}{hint}"
+
+
+def worker_command(folder: Path, devices: int) -> list[str]:
+    """Train the run in `folder`, one rank for each device."""
+    module = ["-m", "xformer.runs.worker", str(folder)]
+    if devices == 1:
+        return [sys.executable, *module]
+    ranks = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={devices}"]
+    return [sys.executable, *ranks, *module]
+
+
+def evaluate_command(folder: Path, config: schema.Config) -> list[str]:
+    """Score the trained run in `folder` with the decoding settings of `config`."""
+    decode = config.decode
+    settings = [f"--beam={decode.beam}", f"--alpha={decode.alpha}", f"--extra-length={decode.extra_length}"]
+    command = [sys.executable, "-m", "xformer.cli", "evaluate", str(folder), f"--average={decode.average}"]
+    return [*command, *settings, "--split=valid", "--split=test"]
+
+
+def watch(command: list[str], folder: RunFolder, *, lock: int, threads: int, display: Display) -> Ended:
+    """Run `command` in a session of its own, its output in the run's log, until it and its children are gone.
+
+    A signal that asks this process to stop is passed on; what has not stopped 30 s later is killed.
+    `lock` is the descriptor that holds the folder; the process holds it too.
+    """
+    environment = dict(os.environ, **{SUPERVISOR: str(os.getpid()), "PYTHONUNBUFFERED": "1"})
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(_PACKAGE_PARENT), os.environ.get("PYTHONPATH")])
+    )
+    if threads:
+        environment["OMP_NUM_THREADS"] = str(threads)
+    with open(folder.log, "ab") as log:
+        worker = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+            pass_fds=(lock,),
+        )
+    asked: int | None = None
+    try:
+        with _passed_on(worker) as stop:
+            while worker.poll() is None:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+                if stop and time.monotonic() - stop[0][1] > SECONDS_TO_STOP:
+                    _kill(worker)
+                if status := folder.status():
+                    display.show(status)
+            asked = stop[0][0] if stop else None
+    finally:
+        display.close()
+        _kill(worker)  # ranks that outlived their leader
+        worker.wait()
+    return Ended(worker.returncode, asked)
+
+
+@contextlib.contextmanager
+def _passed_on(worker: subprocess.Popen[bytes]) -> Iterator[list[tuple[int, float]]]:
+    """Pass stop signals on to `worker`; yields the list of those that came, with their times."""
+    came: list[tuple[int, float]] = []
+    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to that one only
+        yield came
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        came.append((number, time.monotonic()))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(worker.pid, number)
+
+    before = {number: signal.signal(number, handle) for number in STOPPING}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _kill(worker: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(worker.pid, signal.SIGKILL)
