@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
 from tqdm import tqdm
 
@@ -25,7 +25,7 @@ class Bar:
     """A bar with tokens a second and the time left, for a terminal."""
 
     def __init__(self, label: str) -> None:
-        self._bar: tqdm[None] | None = None
+        self._bar: tqdm[Any] | None = None
         self._label = label
 
     def show(self, status: Status) -> None:

@@ -48,6 +48,7 @@ class Status:
     started: float = field(default_factory=time.time)
     updated: float = field(default_factory=time.time)
     ended: float | None = None
+    seconds_spent: float = 0.0  # at work on the run, over all its starts
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,10 @@ class RunFolder:
     def result(self) -> dict[str, Any] | None:
         """What `result.json` holds; None where there is none or it cannot be read."""
         return _read(self.result_file)
+
+    def evaluation(self, digest: str) -> dict[str, Any] | None:
+        """What `evaluations/<digest>.json` holds; None where there is none or it cannot be read."""
+        return _read(self.evaluations / f"{digest}.json")
 
     @contextlib.contextmanager
     def claim(self) -> Iterator[int]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -91,17 +91,11 @@ def telling(overrides: Sequence[str]) -> list[str]:
     return told
 
 
-def decoding_hash(config: schema.Config) -> str:
+def decoding_hash(decode: schema.Decode) -> str:
     """What the scores of a trained run depend on besides its weights."""
-    decode = config.decode
-    return _digest(
-        {
-            "beam": decode.beam,
-            "alpha": decode.alpha,
-            "extra_length": decode.extra_length,
-            "average": decode.average,
-        }
-    )
+    values = asdict(decode)
+    del values["tokens_per_batch"]  # changes the speed alone
+    return _digest(values)
 
 
 def safe_name(text: str) -> str:

@@ -120,6 +120,17 @@ def _passed_on(worker: subprocess.Popen[bytes]) -> Iterator[list[tuple[int, floa
             signal.signal(number, handler)
 
 
+def alive(pid: int) -> bool:
+    """Whether a process of this machine still exists."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it exists and is somebody else's
+        return True
+    return True
+
+
 def _kill(worker: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(worker.pid, signal.SIGKILL)

@@ -83,7 +83,7 @@ class _Job:
         if before is not None and before.state == "diverged":
             return self._ended("skipped", before.reason)
         if before is not None and before.state == "finished" and (result := self.folder.result()):
-            if result.get("decoding_hash") == decoding_hash(self.config):
+            if result.get("decoding_hash") == decoding_hash(self.config.decode):
                 return self._ended("skipped")
             return self._score_again()
         self.folder.freeze(self.config)
@@ -97,6 +97,7 @@ class _Job:
                 overrides=self.overrides,
                 updates=before.updates if before else 0,
                 updates_planned=self.config.trainer.updates,
+                seconds_spent=before.seconds_spent if before else 0.0,
             )
         )
         return self._judge(self._start(process.worker_command(self.folder.path, self.config.trainer.devices)))

@@ -1,0 +1,56 @@
+# `make help` lists what there is. Each target sets up the virtual environment first, if need be.
+VENV   ?= .venv
+PYTHON ?= python3
+BIN    := $(VENV)/bin
+
+# What `make ablate` runs; see README.md.
+SWEEP  ?= table3
+SCALE  ?= tiny
+DATA   ?= grammar
+SEEDS  ?= 1
+ROWS   ?= 2
+RUNS   ?= runs
+REPORT ?= $(RUNS)/report
+EXTRA  ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help venv ablate test test-all lint format bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(VENV)/ready ## set up the virtual environment and nothing else
+
+$(VENV)/ready: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("xformer needs Python 3.11 or newer, this is " + sys.version) if sys.version_info < (3, 11) else 0'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+ablate: venv ## train every row of a sweep and report: SWEEP=table3 SCALE=tiny DATA=grammar SEEDS=1,2,3 ROWS=2
+	$(BIN)/xformer train sweeps=$(SWEEP) scale=$(SCALE) data=$(DATA) seed=$(SEEDS) runs_dir=$(RUNS) \
+	  tracking=none trainer.threads=1 hydra/launcher=joblib hydra.launcher.n_jobs=$(ROWS) $(EXTRA); \
+	  code=$$?; if [ $$code -ge 2 ]; then exit $$code; fi; \
+	  $(BIN)/xformer report $(RUNS) --out $(REPORT) && exit $$code
+
+test: venv ## run the tests that take minutes
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: venv ## run all tests
+	$(BIN)/python -m pytest
+
+lint: venv ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: venv ## put the code into its style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: venv ## measure speed (docs/performance.md says what is compared)
+	$(BIN)/python -m benchmarks
+
+clean: ## remove the virtual environment and what builds left; runs stay
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,197 @@
+"""The one entry point: it reads the command line and calls the room that does the work, loading it only then."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from xformer import __version__
+from xformer.errors import UserError
+
+EXAMPLES = """\
+examples:
+  xformer train experiments=table3/base                      one row, on the built-in language
+  xformer train experiments=table3/base model.heads=4        one thing changed
+  xformer train -m experiments=table3/base,table3/A_h1 seed=1,2,3
+  xformer train sweeps=table3 hydra/launcher=joblib hydra.launcher.n_jobs=2
+  xformer train data=files data.dir=DIR data.source=en data.target=de scale=mini
+  xformer report runs --out report
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code (docs/design.md, Contracts)."""
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    # argparse takes overrides only up to the first option; Hydra's users mix them freely.
+    if "overrides" in options:
+        options.overrides += [word for word in rest if not word.startswith("-")]
+        rest = [word for word in rest if word.startswith("-")]
+    if rest:
+        parser.error(
+            f"{options.command} does not know {' '.join(rest)}; see xformer {options.command} --help"
+        )
+    try:
+        run: Callable[[argparse.Namespace], int] = options.run
+        return run(options)
+    except UserError as error:
+        print(f"xformer: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("xformer: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        sys.stderr.close()
+        return 141
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="xformer",
+        description='Reproduce "Attention Is All You Need" row by row and set modern variants against it.',
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"xformer {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(
+            name, help=summary, description=summary, allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+        added.set_defaults(run=run)
+        return added
+
+    train = command("train", _train, "train one run, or many (sweeps=NAME, or -m)")
+    train.epilog = EXAMPLES
+    train.add_argument("-m", "--multirun", action="store_true", help="one run for each combination of a,b,c")
+    train.add_argument("-c", "--cfg", choices=["job"], help="print the configuration and train nothing")
+    _add_overrides(train)
+
+    inspect = command("inspect", _inspect, "sizes, parameters and cost of a configuration, without training")
+    inspect.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_overrides(inspect)
+
+    data = command("data", _data, "prepare the corpus only: check, tokenize, encode")
+    _add_overrides(data)
+
+    evaluate = command("evaluate", _evaluate, "score a trained run on a split of its corpus")
+    _add_run(evaluate)
+    evaluate.add_argument(
+        "--split", action="append", metavar="NAME", help="split to score (test); may be given again"
+    )
+    _add_decoding(evaluate)
+
+    translate = command("translate", _translate, "translate lines with a trained run")
+    _add_run(translate)
+    translate.add_argument(
+        "--input", type=Path, metavar="FILE", help="plain or .gz; standard input if left out"
+    )
+    translate.add_argument("--output", type=Path, metavar="FILE", help="standard output if left out")
+    _add_decoding(translate)
+
+    status = command("status", _status, "every run below a folder: state, progress, reason")
+    status.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
+
+    report = command("report", _report, "tables of the runs below a folder, the paper's figures beside them")
+    report.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
+    report.add_argument("--out", type=Path, metavar="DIR", help="write report.md and report.csv there too")
+    return parser
+
+
+def _add_overrides(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "overrides",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="choice of a group or value of a key (conf/train.yaml lists them all)",
+    )
+    parser.add_argument(
+        "--config-dir", type=Path, metavar="DIR", help="folder of your own with experiments/ or sweeps/"
+    )
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="RUN", help="run folder")
+
+
+def _add_decoding(parser: argparse.ArgumentParser) -> None:
+    """Settings that take the place of the run's own."""
+    parser.add_argument("--beam", type=int, metavar="N", help="hypotheses side by side; 1 is greedy")
+    parser.add_argument("--alpha", type=float, metavar="A", help="exponent of the length penalty")
+    parser.add_argument(
+        "--extra-length", type=int, metavar="N", help="tokens the output may exceed the input by"
+    )
+    parser.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
+    parser.add_argument(
+        "--threads", type=int, metavar="N", default=0, help="threads on a CPU; 0: PyTorch's choice"
+    )
+
+
+def _train(options: argparse.Namespace) -> int:
+    if options.cfg:
+        import yaml
+
+        from xformer.config.compose import compose
+        from xformer.config.validate import dump
+
+        print(
+            yaml.safe_dump(dump(compose(options.overrides, config_dir=options.config_dir)), sort_keys=False)
+        )
+        return 0
+    from xformer.runs.launch import train
+
+    return train(options.overrides, multirun=options.multirun, config_dir=options.config_dir)
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    from xformer.config.compose import compose
+    from xformer.study.inspect import inspect
+
+    print(inspect(compose(options.overrides, config_dir=options.config_dir), as_json=options.json))
+    return 0
+
+
+def _data(options: argparse.Namespace) -> int:
+    from xformer.config.compose import compose
+    from xformer.data.prepare import prepare
+
+    print(prepare(compose(options.overrides, config_dir=options.config_dir)).summary())
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from xformer.runs.commands import evaluate
+
+    return evaluate(options)
+
+
+def _translate(options: argparse.Namespace) -> int:
+    from xformer.runs.commands import translate
+
+    return translate(options)
+
+
+def _status(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from xformer.study.collect import collect
+    from xformer.study.status import status_table
+
+    Console().print(status_table(collect(options.folder)))
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from xformer.study.report import write_report
+
+    write_report(options.folder, options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

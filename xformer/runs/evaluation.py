@@ -1,0 +1,65 @@
+"""Scores of a trained model on a split, always of all its sentences and against the raw references."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from xformer.data.batch import evaluation_batches
+from xformer.data.prepare import EvaluationSet
+from xformer.decoding.search import SearchSettings
+from xformer.decoding.translate import Translation, translate
+from xformer.runs.trained import Trained
+from xformer.scoring.corpus import Scores, score
+from xformer.training.validation import negative_log_likelihood, perplexity
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A split translated and scored."""
+
+    perplexity: float  # per subword token, without smoothing
+    perplexity_per_word: float  # the same likelihood per word of the reference
+    scores: Scores
+    translations: list[Translation]
+    seconds: float  # spent decoding
+
+    def summary(self) -> dict[str, Any]:
+        """What `result.json` and `evaluations/` say of it."""
+        return {
+            "perplexity": self.perplexity,
+            "perplexity_per_word": self.perplexity_per_word,
+            "bleu": self.scores.bleu,
+            "chrf": self.scores.chrf,
+            "ter": self.scores.ter,
+            "signature": self.scores.signature,
+            "sentences": self.scores.sentences,
+            "source_cut": sum(each.source_cut for each in self.translations),
+            "decoding_seconds": self.seconds,
+        }
+
+    def text(self) -> str:
+        """The hypotheses, one a line."""
+        return "".join(f"{each.text}\n" for each in self.translations)
+
+
+def evaluate(
+    trained: Trained,
+    data: EvaluationSet,
+    settings: SearchSettings,
+    progress: Callable[[int], object] | None = None,
+) -> Evaluation:
+    """Translate and score a split; `progress` is told how many more sentences are done."""
+    tokens_per_batch = trained.config.decode.tokens_per_batch
+    batches = [batch for _, batch in evaluation_batches(data, tokens_per_batch)]
+    nll, tokens = negative_log_likelihood(trained.model, batches)
+    words = sum(len(line.split()) for line in data.reference_lines)
+    began = time.perf_counter()
+    translations = translate(
+        trained.model, trained.tokenizer, data.source_lines, settings, tokens_per_batch, progress
+    )
+    seconds = time.perf_counter() - began
+    scores = score([each.text for each in translations], data.reference_lines)
+    return Evaluation(perplexity(nll, tokens), perplexity(nll, max(words, 1)), scores, translations, seconds)

@@ -1,0 +1,102 @@
+"""What `result.json` says of a finished run."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from xformer import __version__
+from xformer.data.prepare import Prepared
+from xformer.model.accounting import parameters
+from xformer.model.flops import flops
+from xformer.runs.evaluation import Evaluation
+from xformer.runs.folder import Status
+from xformer.runs.identity import decoding_hash
+from xformer.runs.trained import Trained
+from xformer.training.fit import Outcome
+
+LIBRARIES = ("torch", "lightning", "tokenizers", "sacrebleu", "numpy")
+
+
+def result(
+    trained: Trained, status: Status, outcome: Outcome, prepared: Prepared, wall_seconds: float,
+    evaluations: dict[str, Evaluation],
+) -> dict[str, Any]:  # fmt: skip
+    """All of it; `evaluations` holds dev and test."""
+    config, vocabulary = trained.config, trained.tokenizer.vocabulary
+    counted = sum(parameter.numel() for parameter in trained.model.parameters())
+    cost = flops(config.model, vocabulary)
+    return {
+        "run_id": status.run_id,
+        "row_hash": status.row_hash,
+        "experiment": config.experiment,
+        "overrides": status.overrides,
+        "seed": config.seed,
+        "scale": config.scale.name,
+        "data": prepared.corpus.name,
+        "data_hash": prepared.data_hash,
+        "dropped_pairs": prepared.dropped,
+        "tokenizer": prepared.tokenizer_hash,
+        "vocabulary": vocabulary,
+        "commit": commit(),
+        "versions": {"xformer": __version__, "python": platform.python_version()}
+        | {name: version(name) for name in LIBRARIES},
+        "device": device_name(),
+        "parameters": counted,
+        "parameters_closed_form": sum(parameters(config.model, vocabulary).values()),
+        # One forward pass, the mean of a source and a target token; training costs three times as much.
+        "flops_per_token": (cost.source_token + cost.target_token) / 2,
+        "flops_per_source_token": cost.source_token,
+        "flops_per_target_token": cost.target_token,
+        "updates": outcome.updates,
+        "epochs": outcome.epochs,
+        "train_tokens_per_second": outcome.train_tokens_per_second,
+        "peak_memory_bytes": outcome.peak_memory_bytes,
+        "wall_seconds": wall_seconds,
+        "averaged_checkpoints": trained.averaged,
+        "decode": {"beam": config.decode.beam, "alpha": config.decode.alpha,
+                   "extra_length": config.decode.extra_length},
+        "decoding_hash": decoding_hash(config.decode),
+    } | {name: evaluation.summary() for name, evaluation in evaluations.items()}  # fmt: skip
+
+
+def commit() -> str | None:
+    """The commit of the source tree that runs, with a `+` where files differ from it; None outside one."""
+    here = Path(__file__).parent
+    try:
+        head = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, timeout=5
+        )
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "--untracked-files=no"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            timeout=5,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if head.returncode:
+        return None
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def device_name() -> str:
+    """The GPU, or the processor and its threads."""
+    if torch.cuda.is_available():
+        return torch.cuda.get_device_name()
+    return f"{_processor()}, {torch.get_num_threads()} threads"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -1,0 +1,56 @@
+"""The process that carries out one run: `python -m xformer.runs.worker RUN`.
+
+Everything it needs stands in the run folder, everything it finds out goes there (docs/design.md, 4 and 6).
+With several devices there is one such process a rank; the first writes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+from xformer.errors import UserError
+from xformer.runs.folder import RunFolder
+from xformer.runs.outcome import FAILED, FINE, INTERRUPTED, PREEMPTED, WRONG
+from xformer.runs.reporter import Reporter, Stop
+
+log = logging.getLogger("xformer")
+
+
+def work(folder: RunFolder) -> int:
+    """Carry out the run in `folder`; returns the exit code and leaves the state in `status.json`."""
+    stop = Stop()  # before the slow imports, so that a signal during them is not lost
+    first = int(os.environ.get("RANK", 0)) == 0
+    logging.basicConfig(
+        level=logging.INFO if first else logging.WARNING,
+        stream=sys.stdout,
+        format="%(asctime)s %(message)s",
+        datefmt="%Y-%m-%d %H:%M:%S",
+    )
+    reporter = Reporter(folder, first)
+    try:
+        from xformer.runs.carry_out import carry_out
+        from xformer.runs.tracking import tracking
+
+        with tracking(folder, reporter.status, first=first) as tracker:
+            state = carry_out(folder, reporter, stop, tracker, first=first)
+            tracker.state = state
+    except UserError as error:
+        log.error("%s", error)
+        reporter.write(state="failed", reason=str(error))
+        return WRONG
+    except Exception as error:
+        log.error("%s", traceback.format_exc())
+        reporter.write(state="failed", reason=f"{type(error).__name__}: {error}".splitlines()[0])
+        return FAILED
+    if state == "interrupted":
+        return INTERRUPTED if stop() == signal.SIGINT else PREEMPTED
+    return FINE
+
+
+if __name__ == "__main__":
+    sys.exit(work(RunFolder(Path(sys.argv[1]))))
