@@ -1,0 +1,141 @@
+"""Train one run from wherever it stands to its last update."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from lightning.pytorch.loggers import Logger
+
+from xformer.config import schema
+from xformer.data.loader import UpdateDataset, update_loader
+from xformer.data.plan import UpdatePlan
+from xformer.data.prepare import Prepared
+from xformer.errors import UserError
+from xformer.model import build
+from xformer.training import checkpoints, precision, seeding
+from xformer.training.bookkeeping import Bookkeeping, State
+from xformer.training.compiling import training_forward
+from xformer.training.divergence import DivergenceWatch
+from xformer.training.module import TranslationModule
+from xformer.training.progress import Progress, Reporter
+from xformer.training.ranks import Ranks
+from xformer.training.trainer import Stream, build_trainer, find_ranks, local_world, quiet
+from xformer.training.validation import Validation
+
+__all__ = ["Outcome", "Progress", "fit"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How training ended and what it took."""
+
+    state: State
+    reason: str | None
+    updates: int
+    epochs: float
+    train_tokens_per_second: float  # real source and target tokens, in time spent training, over all ranks
+    peak_memory_bytes: int  # of the GPU's memory, or of the process on a CPU; the largest of all ranks
+
+
+def fit(
+    config: schema.Config,
+    prepared: Prepared,
+    folder: Path,
+    *,
+    report: Callable[[Progress], None],
+    loggers: Sequence[Logger] = (),
+    stop: Callable[[], int | None] = lambda: None,
+) -> Outcome:
+    """Train in a run folder: from its newest loadable checkpoint, or from the beginning.
+
+    Writes `metrics.csv` and `checkpoints/` there. `report` hears of progress at most twice a second. When
+    `stop` answers with a signal's number, the update under way is finished, a checkpoint written, and the
+    outcome is `interrupted`. Raises UserError for a folder or a device that cannot be used.
+    """
+    settings = config.trainer
+    if settings.threads > 0:
+        torch.set_num_threads(settings.threads)
+    ranks = find_ranks(settings)
+    resume = _open_folder(folder / "checkpoints", prepared.tokenizer_hash, ranks)
+    start = checkpoints.update_of(resume) if resume else 0
+    vocabulary = prepared.tokenizer.vocabulary
+
+    seeding.seed_initialisation(config.seed)
+    model = build(config.model, vocabulary).to(precision.parameter_dtype(settings.precision))
+    forward = training_forward(model, settings.compile, ranks.device, settings.updates)
+    module = TranslationModule(model, config, forward=forward, tokenizer_hash=prepared.tokenizer_hash)
+    plan = UpdatePlan(
+        prepared.train.source_lengths,
+        prepared.train.target_lengths,
+        tokens_per_update=config.batch.tokens_per_update,
+        tokens_per_device=config.batch.tokens_per_device,
+        seed=config.seed,
+    )
+    dataset = UpdateDataset(prepared.train, plan, settings.updates, ranks.rank, ranks.world)
+    on_gpu = ranks.device.type == "cuda"
+    loader = update_loader(dataset, start, workers=2 if on_gpu else 0, pin_memory=on_gpu)
+    books = Bookkeeping(
+        config,
+        folder,
+        updates_per_epoch=plan.updates_per_epoch,
+        watch=DivergenceWatch(vocabulary=vocabulary, warmup_updates=config.optim.warmup_updates),
+        validation=Validation(config, prepared, ranks),
+        reporter=Reporter(report if ranks.rank == 0 else _nobody, settings.updates),
+        ranks=ranks,
+        stop=stop,
+    )
+    with quiet():
+        trainer = build_trainer(ranks, local_world(settings), folder, callback=books, loggers=loggers)
+        if ranks.rank == 0:
+            _log.info("training from update %d to %d on %s", start, settings.updates, ranks.describe())
+        trainer.fit(module, train_dataloaders=Stream(loader), ckpt_path=resume, weights_only=True)
+    total = books.ledger.total
+    return Outcome(
+        state=books.state,
+        reason=books.reason,
+        updates=books.updates,
+        epochs=books.updates / plan.updates_per_epoch,
+        train_tokens_per_second=total.tokens_per_second,
+        peak_memory_bytes=int(ranks.max(_peak_memory(ranks.device))),
+    )
+
+
+def _open_folder(folder: Path, tokenizer_hash: str, ranks: Ranks) -> Path | None:
+    """Make sure that checkpoints can be written, and find the one to go on from."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if ranks.rank == 0:
+            checkpoints.remove_unfinished(folder)
+            with tempfile.NamedTemporaryFile(dir=folder):
+                pass
+    except OSError as error:
+        raise UserError(f"nothing can be written to {folder} ({error}); choose another runs_dir") from error
+    path = checkpoints.newest_loadable(folder)
+    if path is not None:
+        found = checkpoints.read_checkpoint(path)[checkpoints.HEADER]["tokenizer_hash"]
+        if found != tokenizer_hash:
+            raise UserError(
+                f"{path} was trained with another tokenizer ({found}, here {tokenizer_hash}): the text or "
+                "the tokenizer's settings have changed since. Start a run in a new folder."
+            )
+    return path
+
+
+def _peak_memory(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    unit = 1 if sys.platform == "darwin" else 1024  # what getrusage counts in
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _nobody(_: Progress) -> None:
+    """Hears nothing: one rank speaks for all."""
