@@ -1,4 +1,4 @@
-"""The one entry point: it reads the command line and calls the room that does the work, loading it only then."""
+"""The one entry point: it reads the command line and calls the room that does the work, loaded only then."""
 
 from __future__ import annotations
 
@@ -143,14 +143,17 @@ def _train(options: argparse.Namespace) -> int:
             yaml.safe_dump(dump(compose(options.overrides, config_dir=options.config_dir)), sort_keys=False)
         )
         return 0
-    from xformer.runs.launch import train
+    from xformer.config.compose import plan
 
-    return train(options.overrides, multirun=options.multirun, config_dir=options.config_dir)
+    planned = plan(options.overrides, multirun=options.multirun, config_dir=options.config_dir)
+    from xformer.runs.launch import launch  # after the check, which should answer at once
+
+    return launch(planned, options.overrides, config_dir=options.config_dir)
 
 
 def _inspect(options: argparse.Namespace) -> int:
     from xformer.config.compose import compose
-    from xformer.study.inspect import inspect
+    from xformer.inspection.summary import inspect
 
     print(inspect(compose(options.overrides, config_dir=options.config_dir), as_json=options.json))
     return 0

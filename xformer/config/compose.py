@@ -21,7 +21,7 @@ from omegaconf.errors import OmegaConfBaseException
 from xformer.config import schema
 from xformer.config.locations import config_root
 from xformer.config.scales import register_resolvers
-from xformer.config.validate import suggest, validate
+from xformer.config.validate import unknown, validate
 from xformer.errors import UserError
 
 
@@ -43,7 +43,8 @@ class Plan:
 
 def quote(value: str | Path) -> str:
     """Text as the value of an override, whatever characters it holds."""
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    # In Hydra's grammar a backslash means itself, save before a quote.
+    return "'" + re.sub(r"(\\*)('|$)", lambda m: m[1] * 2 + (r"\'" if m[2] else ""), str(value)) + "'"
 
 
 def search_path(config_dir: Path | None = None) -> str:
@@ -63,9 +64,11 @@ def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | Non
     extra = [search_path(config_dir)]
     try:
         with initialize_config_dir(version_base="1.3", config_dir=str(config_root() / "conf")):
-            first = _first_words(overrides) if multirun else overrides
-            master = hydra_compose("train", overrides=first + extra, return_hydra_config=True)
+            single = _single_values(overrides)
+            master = hydra_compose("train", overrides=single + extra, return_hydra_config=True)
             if not multirun and master.hydra.mode is not RunMode.MULTIRUN:
+                if len(single) < len(overrides):  # Hydra says which value is ambiguous
+                    hydra_compose("train", overrides=overrides + extra)
                 return Plan((_job(master, overrides),), sweep=False)
             jobs = []
             for words in _points(master, overrides):
@@ -113,8 +116,8 @@ def _points(master: DictConfig, overrides: list[str]) -> list[list[str]]:
     return [list(point) for point in points]
 
 
-def _first_words(overrides: list[str]) -> list[str]:
-    """The overrides without those that give several values, to see what the rest says of the sweep."""
+def _single_values(overrides: list[str]) -> list[str]:
+    """The overrides without those that give several values; what is left says whether it is a sweep."""
     parsed = OverridesParser.create().parse_overrides(overrides)
     return [str(each.input_line) for each in parsed if not each.is_sweep_override()]
 
@@ -143,7 +146,7 @@ def _explain(error: Exception) -> str:
     text = str(error).strip()
     key = getattr(error, "full_key", None)
     if found := re.search(r"Could not (?:override|append to config)[^']*'([^']+)'", text):
-        return f"{found[1]}: no such key{suggest(found[1])}"
+        return unknown(found[1])
     if "Missing mandatory value" in text and key:
         return f"{key}: is missing; give {key}=VALUE"
     if found := re.search(r"Could not find '([^']+)'", text):

@@ -8,7 +8,7 @@ before it existed, so that old run folders load and keep their hash (see `xforme
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
+from typing import Annotated, Any, Literal, TypeVar, cast, dataclass_transform
 
 from pydantic import ConfigDict, Field, PlainSerializer, PlainValidator
 from pydantic.dataclasses import dataclass
@@ -21,7 +21,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, protected
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def settings(cls: type[_T]) -> type[_T]:
     """A frozen dataclass that refuses unknown keys and wrong types."""
-    return dataclass(frozen=True, kw_only=True, config=_STRICT)(cls)
+    return cast(type[_T], dataclass(frozen=True, kw_only=True, config=_STRICT)(cls))
 
 
 def _ratio(value: Any) -> Fraction:

@@ -51,11 +51,21 @@ def known_keys(settings: Any = schema.Config, prefix: str = "") -> Iterator[str]
             yield from known_keys(choice, f"{prefix}{name}.")
 
 
+def unknown(key: str) -> str:
+    """Why a key is refused: there is none of its name, or another choice of its group has it."""
+    if key in known_keys():
+        return f"{key}: has no effect here; it belongs to another choice of {key.rpartition('.')[0]}"
+    return f"{key}: no such key{suggest(key)}"
+
+
 def suggest(key: str) -> str:
     """`; did you mean …?` for a key that is near to a known one, else nothing."""
     if "/" in key:  # the choice of a group
         return suggest(key.replace("/", ".")).replace(".", "/")
-    known = sorted(set(known_keys()))
+    # A scale repeats the names of the keys it sets; who types one means the key itself.
+    known = sorted(
+        {other for other in known_keys() if key.startswith("scale") or not other.startswith("scale.")}
+    )
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
     if not near:  # the right name in the wrong section
         last = {other.rsplit(".", 1)[-1]: other for other in known}
@@ -91,9 +101,7 @@ def _explain(detail: ErrorDetails) -> str:
     key, got, context = _key(detail["loc"]), detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "unexpected_keyword_argument" | "extra_forbidden":
-            if key in known_keys():
-                return f"{key}: has no effect here; it belongs to another choice of {key.rpartition('.')[0]}"
-            return f"{key}: no such key{suggest(key)}"
+            return unknown(key)
         case "missing" | "missing_argument" | "missing_keyword_only_argument":
             return f"{key}: is missing; give {key}=VALUE"
         case "union_tag_invalid":

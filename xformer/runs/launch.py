@@ -1,4 +1,4 @@
-"""A command of one run or many: all are checked, then run by Hydra's launchers, then summed up."""
+"""A command of one run or many, all checked by now: run by Hydra's launchers, then summed up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from xformer.config.compose import Plan, from_hydra, plan, quote, search_path
+from xformer.config.compose import Plan, from_hydra, quote, search_path
 from xformer.config.locations import config_root
 from xformer.config.scales import register_resolvers
 from xformer.files import read_json, write_json
@@ -25,12 +25,8 @@ class Stopped(BaseException):
     """Ends a sweep whose run was interrupted, past anything that catches errors."""
 
 
-def train(overrides: Sequence[str], *, multirun: bool = False, config_dir: Path | None = None) -> int:
-    """Run what the overrides ask for; returns the exit code.
-
-    Raises UserError, before anything has started, if any job is wrong.
-    """
-    planned = plan(list(overrides), multirun=multirun, config_dir=config_dir)
+def launch(planned: Plan, overrides: Sequence[str], *, config_dir: Path | None = None) -> int:
+    """Run the jobs that `overrides` were planned into; returns the exit code."""
     if planned.sweep:
         return _sweep(planned, overrides, config_dir)
     (job,) = planned.jobs

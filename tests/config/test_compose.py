@@ -1,0 +1,120 @@
+"""What a command line says is what is run, and a wrong one is refused before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from xformer.config import schema
+from xformer.config.compose import compose, plan, quote
+from xformer.errors import UserError
+
+
+def test_the_default_is_the_base_row_on_the_built_in_language() -> None:
+    config = compose([])
+    assert (config.scale.name, config.data.kind) == ("tiny", "grammar")
+    assert isinstance(config.model.placement, schema.PostPlacement)
+    assert isinstance(config.model.position, schema.SinusoidalPosition)
+
+
+def test_a_run_is_named_after_its_experiment_or_else_custom() -> None:
+    assert compose(["experiments=table3/A_h1"]).experiment == "table3/A_h1"
+    assert compose(["model.dropout=0.2"]).experiment == "custom"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.hedas=3", "model.hedas: no such key; did you mean model.heads?"),
+        ("+model.hedas=3", "model.hedas: no such key; did you mean model.heads?"),
+        ("++model.hedas=3", "model.hedas: no such key; did you mean model.heads?"),
+        ("+modle.heads=4", "modle: no such key; did you mean model?"),
+        ("model.dropout=nan", "model.dropout: must be a finite number, not nan"),
+        ("model.dropout=inf", "model.dropout: must be a finite number, not inf"),
+        ("model.dropout=1.0", "model.dropout: must be less than 1, not 1.0"),
+        ("model.d_model=abc", "model.d_model: must be a whole number, not 'abc'"),
+        ("trainer.updates=10.5", "trainer.updates: must be a whole number, not 10.5"),
+        ("trainer.updates=true", "trainer.updates: must be a whole number, not True"),
+        ("model.layers=0", "model.layers: must be greater than or equal to 1, not 0"),
+        ("model.embedding_scale=3", "model.embedding_scale: must be true or false, not 3"),
+        ("model.tying=two", "model.tying: must be 'three_way', 'target' or 'none', not 'two'"),
+        ("scale=medium", "scale=medium: no such choice; there are: mini, paper, small, tiny"),
+        ("experiments=table3/A_h3", "experiments=table3/A_h3: no such choice; did you mean table3/A_h32?"),
+        ("model/position=lerned", "model/position=lerned: no such choice; did you mean learned?"),
+        ("model.position=learned", "to choose a group write model/position=learned"),
+        ("model/positoin=learned", "model/positoin: no such key; did you mean model/position?"),
+        ("model.position.max_length=9", "model.position.max_length: has no effect here"),
+        ("scale.width=1/3", "512 times 1/3 is 512/3, not a whole number"),
+        ("scale.width=-1", "scale.width: must be a positive ratio such as 1 or 1/4"),
+        ("data=files", "data.dir: is missing; give data.dir=VALUE"),
+        ("model.d_k=${model.d_kk}", "model.d_k: Interpolation key 'model.d_kk' not found"),
+        ("seed=1,2", "several values; add -m for one run each"),
+        ("seed=-1", "seed: must be greater than or equal to 0"),
+        ("nonsense", "'nonsense': write KEY=VALUE"),
+        ("model.key_value_heads=3", "model.key_value_heads: 3 does not divide model.heads = 8"),
+        ("model.d_model=65", "model.d_model: 65 is odd"),
+        ("batch.tokens_per_device=100", "batch.tokens_per_device: 100 is less than data.max_length"),
+        ("tokenizer.vocabulary=200", "tokenizer.vocabulary: 200 is less than 260"),
+        ("decode.average=6", "decode.average: 6 is more than trainer.keep_checkpoints = 5"),
+    ],
+)
+def test_a_wrong_override_is_refused_with_the_key_and_what_is_allowed(override: str, message: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        compose([override])
+    assert message in str(refusal.value)
+    assert "Traceback" not in str(refusal.value)
+
+
+def test_every_wrong_key_is_named_at_once() -> None:
+    with pytest.raises(UserError) as refusal:
+        compose(["model.dropout=2.0", "model.layers=0", "+model.hedas=1"])
+    assert len(str(refusal.value).splitlines()) == 3
+
+
+def test_a_missing_value_that_only_the_last_step_needs_is_noticed_at_once() -> None:
+    with pytest.raises(UserError, match=r"decode\.alpha: is missing"):
+        compose(["decode.alpha=???"])
+
+
+def test_a_sweep_file_gives_its_jobs_without_a_flag() -> None:
+    planned = plan(["sweeps=table3"])
+    assert planned.sweep
+    assert len({job.config.experiment for job in planned.jobs}) == 20
+
+
+def test_several_values_give_every_combination_in_order() -> None:
+    planned = plan(["seed=1,2", "model.heads=4,8"], multirun=True)
+    assert [(job.config.seed, job.config.model.heads) for job in planned.jobs] == [
+        (1, 4),
+        (1, 8),
+        (2, 4),
+        (2, 8),
+    ]
+
+
+def test_the_command_overrules_the_sweep_file() -> None:
+    assert [
+        job.config.seed for job in plan(["sweeps=table3", "experiments=table3/base", "seed=4,5"]).jobs
+    ] == [4, 5]
+
+
+def test_an_error_in_the_last_job_of_a_sweep_is_found_before_the_first_starts() -> None:
+    with pytest.raises(UserError, match=r"(?s)model\.dropout.*nothing was started"):
+        plan(["seed=1,2,3", "model.dropout=0.1,0.2,1.5"], multirun=True)
+
+
+def test_experiments_of_ones_own_are_found_in_a_folder_with_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "it's 100% mine, really"
+    (folder / "experiments").mkdir(parents=True)
+    text = "# @package _global_\nchanges: [model.heads]\nmodel:\n  heads: 2\n"
+    (folder / "experiments" / "mine.yaml").write_text(text)
+    assert compose(["experiments=mine"], config_dir=folder).model.heads == 2
+    assert compose(["experiments=table3/base"], config_dir=folder).model.heads == 8
+    with pytest.raises(UserError, match="no such folder"):
+        compose([], config_dir=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("text", ["a b", "it's", "100%", "a,b=c", "C:\\x", "ü/{}[]", "$x"])
+def test_a_quoted_value_arrives_as_it_was(text: str) -> None:
+    assert compose([f"runs_dir={quote(text)}"]).runs_dir == text

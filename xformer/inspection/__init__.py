@@ -1,0 +1,1 @@
+"""What a configuration amounts to, without training it."""
