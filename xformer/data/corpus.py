@@ -72,6 +72,12 @@ def split(corpus: Corpus, name: str) -> SplitFiles:
     return _open_split(folder, name, corpus.source_language, corpus.target_language)
 
 
+def check_unchanged(files: SplitFiles) -> None:
+    """Raise UserError where the files no longer hold what they held when they were opened."""
+    if _measure_pair(files.source, files.target) != files:
+        raise UserError(f"{files.source} or {files.target} changed while it was being read. Start again.")
+
+
 def read_lines(path: Path) -> list[str]:
     """All lines of a UTF-8 file, plain or .gz; see `stream_lines`."""
     return list(stream_lines(path))
@@ -108,18 +114,21 @@ def _open_files(name: str, folder: Path, names: Mapping[str, str], source: str, 
 
 
 def _open_split(folder: Path, name: str, source: str, target: str) -> SplitFiles:
-    source_path, target_path = _find(folder, f"{name}.{source}"), _find(folder, f"{name}.{target}")
-    source_lines, source_digest = _measure(source_path)
-    target_lines, target_digest = _measure(target_path)
+    return _measure_pair(_find(folder, f"{name}.{source}"), _find(folder, f"{name}.{target}"))
+
+
+def _measure_pair(source: Path, target: Path) -> SplitFiles:
+    source_lines, source_digest = _measure(source)
+    target_lines, target_digest = _measure(target)
     if source_lines != target_lines:
         raise UserError(
-            f"{source_path} has {source_lines} lines and {target_path} has {target_lines}: "
+            f"{source} has {source_lines} lines and {target} has {target_lines}: "
             "line i of one must translate line i of the other. Make them the same length."
         )
     if source_lines == 0:
-        raise UserError(f"{source_path} and {target_path} are empty. Give at least one pair of lines.")
+        raise UserError(f"{source} and {target} are empty. Give at least one pair of lines.")
     digest = hashlib.sha256(f"{source_digest}\n{target_digest}".encode()).hexdigest()
-    return SplitFiles(source_path, target_path, source_lines, digest)
+    return SplitFiles(source, target, source_lines, digest)
 
 
 def _find(folder: Path, name: str) -> Path:

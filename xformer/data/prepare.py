@@ -12,7 +12,15 @@ from tqdm import tqdm
 
 from xformer.config import schema
 from xformer.data import cache
-from xformer.data.corpus import Corpus, SplitFiles, open_corpus, read_lines, split, stream_lines
+from xformer.data.corpus import (
+    Corpus,
+    SplitFiles,
+    check_unchanged,
+    open_corpus,
+    read_lines,
+    split,
+    stream_lines,
+)
 from xformer.data.store import FORMAT, ParallelStore, is_intact, read_notes, read_store, write_store
 from xformer.data.tokenizer import Tokenizer, train_tokenizer
 from xformer.errors import UserError
@@ -57,6 +65,25 @@ class Prepared:
         store = ParallelStore.from_pairs(pairs, self.tokenizer.vocabulary)
         return EvaluationSet(store, sources, references)
 
+    def summary(self) -> str:
+        """What was prepared, for a person to read."""
+        corpus, kept, dropped = self.corpus, len(self.train), self.dropped
+        source, target = int(self.train.source_lengths.sum()), int(self.train.target_lengths.sum())
+        others = ", ".join(
+            f"{name} {files.lines:,}" for name, files in corpus.splits.items() if name != "train"
+        )
+        return "\n".join(
+            [
+                f"corpus      {corpus.name}, {self.data_hash}",
+                f"training    {kept:,} pairs kept",
+                f"dropped     {dropped['blank']:,} with a blank side, {dropped['too_long']:,} too long",
+                f"source      {source:,} tokens, {source / kept:.1f} a sentence",
+                f"target      {target:,} tokens, {target / kept:.1f} a sentence",
+                f"evaluation  {others} pairs",
+                f"vocabulary  {self.tokenizer.vocabulary:,} ids, {self.tokenizer_hash[:16]}",
+            ]
+        )
+
 
 def prepare(config: schema.Config) -> Prepared:
     """Open the corpus, and train the tokenizer and encode the training text unless that was done before.
@@ -89,6 +116,7 @@ def _tokenizer(train: SplitFiles, config: schema.Tokenizer, folder: Path) -> Tok
         lines = (line for path in (train.source, train.target) for line in stream_lines(path))
         shown = tqdm(lines, "learn BPE", 2 * train.lines, unit=" lines", leave=False, disable=None)
         train_tokenizer(shown, config.vocabulary).save(work / file)
+        check_unchanged(train)
 
     cache.build_once(folder, is_complete, build)
     return Tokenizer.load(folder / file)
@@ -107,6 +135,7 @@ def _encode_training(work: Path, train: SplitFiles, tokenizer: Tokenizer, max_le
         return short
 
     write_store(work, map(kept, _batches(train)), tokenizer.vocabulary, dropped)
+    check_unchanged(train)
     if sum(dropped.values()) == train.lines:
         raise UserError(
             f"{train.source}: none of {train.lines} training pairs is left: {dropped['blank']} have a blank "
@@ -116,7 +145,8 @@ def _encode_training(work: Path, train: SplitFiles, tokenizer: Tokenizer, max_le
 
 
 def _batches(files: SplitFiles) -> Iterator[list[tuple[str, str]]]:
-    pairs = zip(stream_lines(files.source), stream_lines(files.target), strict=True)
+    # Not strict: the lines were counted; if the files have changed since, `check_unchanged` says so.
+    pairs = zip(stream_lines(files.source), stream_lines(files.target), strict=False)
     shown = iter(tqdm(pairs, "encode", files.lines, unit=" pairs", leave=False, disable=None))
     while batch := list(islice(shown, _PAIRS_AT_ONCE)):
         yield batch

@@ -27,6 +27,9 @@ CONTROL_NAMES = {PAD: "⟨pad⟩", BOS: "⟨bos⟩", EOS: "⟨eos⟩", UNK: "⟨
 SMALLEST_VOCABULARY = len(CONTROL_NAMES) + 256
 
 _MIN_FREQUENCY = 2  # a pair seen once is no statistics
+_SWITCH = "TOKENIZERS_PARALLELISM"
+_USER_DECIDED = _SWITCH in os.environ
+_threads_of: int | None = None  # the process in which the library's threads were started
 _LINES_AT_ONCE = 16_384  # bounds the library's own 1.7 KB a line while encoding
 
 
@@ -60,7 +63,7 @@ class Tokenizer:
 
     def decode(self, sequences: Iterable[Iterable[int]]) -> list[str]:
         """The text of each id sequence; control tokens say nothing, broken UTF-8 becomes U+FFFD."""
-        batch = [[int(i) for i in sequence if i not in CONTROL_NAMES] for sequence in sequences]
+        batch = [[i for i in map(int, sequence) if i not in CONTROL_NAMES] for sequence in sequences]
         with _threads():
             return list(self._engine.decode_batch(batch, skip_special_tokens=False))
 
@@ -122,9 +125,11 @@ def _threads() -> Iterator[None]:
     """Let the library use its threads within this block only, unless the user has decided.
 
     They do not survive a fork. Were they left on, each later fork would print a warning, and a child
-    that encodes would hang (fault S26).
+    that encodes would wait for threads that it has not got (fault S26).
     """
-    if _USER_DECIDED:
+    global _threads_of
+    _threads_of = _threads_of or os.getpid()
+    if _USER_DECIDED or _threads_of != os.getpid():
         yield
         return
     os.environ[_SWITCH] = "true"
@@ -132,7 +137,3 @@ def _threads() -> Iterator[None]:
         yield
     finally:
         os.environ[_SWITCH] = "false"
-
-
-_SWITCH = "TOKENIZERS_PARALLELISM"
-_USER_DECIDED = _SWITCH in os.environ
