@@ -1,0 +1,74 @@
+"""Whole commands, run as a person runs them: in a process of their own, in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+# A model and a corpus so small that a run takes seconds, imports included.
+SMALL = (
+    "tracking=none",
+    "trainer.threads=1",
+    "data.train_pairs=300",
+    "data.valid_pairs=12",
+    "data.test_pairs=15",
+    "data.long_pairs=5",
+    "tokenizer.vocabulary=300",
+    "model.d_model=16",
+    "model.d_ff=32",
+    "model.heads=2",
+    "model.layers=1",
+    "trainer.updates=12",
+    "trainer.validate_every=6",
+    "trainer.checkpoint_every=4",
+    "trainer.log_every=2",
+    "decode.extra_length=2",
+)
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """This process's environment, the package in reach, without anybody's dashboards."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("WANDB_")}
+    return clean | {"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", "HOME": "/nonexistent"} | changes
+
+
+def words(*arguments: str) -> list[str]:
+    """The command line of `xformer` with these arguments."""
+    return [sys.executable, "-m", "xformer.cli", *arguments]
+
+
+def run_in(folder: Path) -> Command:
+    """A function that runs `xformer` in a folder and returns what came of it."""
+
+    def run(*arguments: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words(*arguments), cwd=folder, env=environment(**changes), input=stdin,
+            capture_output=True, text=True, timeout=240,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def xformer(tmp_path: Path) -> Command:
+    """`xformer`, in an empty folder of this test's own."""
+    return run_in(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run, for tests that only read it; two levels up lies its runs/."""
+    folder = tmp_path_factory.mktemp("trained")
+    ended = run_in(folder)("train", "experiments=table3/base", *SMALL)
+    assert ended.returncode == 0, ended.stderr
+    (run,) = (folder / "runs" / "table3" / "base").iterdir()
+    return run

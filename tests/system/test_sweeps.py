@@ -1,0 +1,102 @@
+"""Jobs of a sweep neither see nor harm one another, and the command says how each ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.system.conftest import SMALL, Command, run_in
+from tests.system.test_interruptions import start, wait_for
+
+JOBLIB = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+
+
+@pytest.mark.parametrize("launcher", [(), JOBLIB])
+def test_each_job_has_a_run_folder_of_its_own(xformer: Command, tmp_path: Path, launcher: tuple[str, ...]) -> None:
+    ended = xformer("train", "-m", "experiments=table3/base", "seed=1,2", *SMALL, *launcher)
+    assert ended.returncode == 0, ended.stderr
+    assert "2 runs: 2 finished" in ended.stderr
+    runs = sorted((tmp_path / "runs" / "table3" / "base").iterdir())
+    assert [json.loads((run / "result.json").read_text())["seed"] for run in runs] == [1, 2]
+    assert len({json.loads((run / "result.json").read_text())["row_hash"] for run in runs}) == 1
+    assert len(list(tmp_path.rglob("multirun.yaml"))) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs"]
+
+
+def test_rows_with_wrong_data_are_recorded_and_the_others_go_on(xformer: Command, tmp_path: Path) -> None:
+    text = "".join(f"word{i % 7} word{i % 5} word{i % 3}\n" for i in range(40))
+    for name in ("train", "valid", "good"):
+        for side in ("a", "b"):
+            (tmp_path / f"{name}.{side}").write_text(text)
+    small = [word for word in SMALL if not word.startswith("data.") and "vocabulary" not in word]
+    arguments = ("train", "-m", "data=files", "data.dir=.", "data.source=a", "data.target=b", *small,
+                 "tokenizer.vocabulary=265", "data.test=bad1,bad2,good")  # fmt: skip
+    ended = xformer(*arguments)
+    assert ended.returncode == 1
+    assert "3 runs: 2 wrong, 1 finished" in ended.stderr
+    assert "bad1" in ended.stderr
+    assert "bad2" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    records = [json.loads(path.read_text()) for path in (tmp_path / "runs" / "failed").iterdir()]
+    assert len(records) == 2
+    assert all("bad" in record["reason"] for record in records)
+    assert "failed" in xformer("status", "runs", COLUMNS="200").stdout
+    for side in ("a", "b"):
+        (tmp_path / f"bad1.{side}").write_text(text)
+    assert xformer(*arguments).returncode == 1
+    assert len(list((tmp_path / "runs" / "failed").iterdir())) == 1
+
+
+def test_ctrl_c_stops_the_job_and_starts_no_other_and_the_same_command_completes_all(tmp_path: Path) -> None:
+    arguments = ("train", "-m", "seed=1,2,3", *SMALL, "trainer.updates=300", "trainer.validate_every=300")
+    command = start(tmp_path, *arguments)
+    statuses = lambda: [json.loads(path.read_text()) for path in tmp_path.glob("runs/custom/*/status.json")]  # noqa: E731
+    wait_for(lambda: any(status["updates"] > 5 for status in statuses()))
+    command.send_signal(signal.SIGINT)
+    _, errors = command.communicate(timeout=60)
+    assert command.returncode == 130, errors
+    assert [status["state"] for status in statuses()] == ["interrupted"]
+    assert "1 interrupted, 2 not started" in errors
+    assert "Traceback" not in errors
+    ended = run_in(tmp_path)(*arguments)
+    assert ended.returncode == 0, ended.stderr
+    assert [status["updates"] for status in statuses()] == [300, 300, 300]
+
+
+def test_a_killed_row_beside_another_leaves_the_other_alone(tmp_path: Path) -> None:
+    arguments = ("train", "-m", "seed=1,2", *SMALL, "trainer.updates=400", "trainer.validate_every=400", *JOBLIB)
+    command = start(tmp_path, *arguments)
+    folder = tmp_path / "runs" / "custom"
+
+    def first() -> dict[str, int]:
+        paths = list(folder.glob("*-s1-*/status.json"))
+        return json.loads(paths[0].read_text()) if paths else {}
+
+    wait_for(lambda: first().get("updates", 0) > 5)
+    os.kill(first()["pid"], signal.SIGKILL)
+    _, errors = command.communicate(timeout=240)
+    assert command.returncode == 1, errors
+    assert "1 failed" in errors
+    assert "1 finished" in errors
+    assert "log.txt" in errors
+    left = subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True)
+    assert left.stdout == ""
+
+
+def test_two_ranks_make_one_run_of_the_same_updates(xformer: Command, tmp_path: Path) -> None:
+    ended = xformer("train", "-m", "seed=1,2", "trainer.devices=1", *SMALL, "runs_dir=one")
+    assert ended.returncode == 0, ended.stderr
+    ended = xformer("train", "-m", "seed=1,2", "trainer.devices=2", "trainer.accelerator=cpu", *SMALL, "runs_dir=two")
+    assert ended.returncode == 0, ended.stderr
+    assert len(list((tmp_path / "two").rglob("multirun.yaml"))) == 1
+    for one in (tmp_path / "one" / "custom").iterdir():
+        two = tmp_path / "two" / "custom" / one.name
+        first, second = (json.loads((run / "result.json").read_text()) for run in (one, two))
+        assert first["updates"] == second["updates"] == 12
+        assert first["test"]["perplexity"] == pytest.approx(second["test"]["perplexity"], rel=1e-4)
+        assert len((two / "hypotheses" / "test.txt").read_text().splitlines()) == 15
