@@ -1,0 +1,159 @@
+"""Beam search with the length penalty of Wu et al. 2016, as the paper decodes (section 6.1).
+
+At every position the `beam` best extensions of a sentence's hypotheses are kept. Those that end with EOS
+leave the beam and compete for the `nbest` places by score; the others grow. A sentence is settled when
+nothing that still grows can reach one of its places, whatever follows: then the search would find nothing
+better if it ran to the limit. Settled sentences leave the batch, so none waits for, or depends on, another.
+With `beam=1` this is greedy search: the one extension either ends the hypothesis or is the hypothesis.
+
+At its limit a sentence's hypotheses can only end: EOS is the one extension there, at the probability that
+the model gives it. So every hypothesis ends, and its score is the model's own for that whole sequence.
+
+Shapes: B sentences, S source length, A sentences still searched, K hypotheses a sentence, R = A·K rows,
+W vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from xformer.data.vocabulary import PAD, UNK
+from xformer.decoding.beams import Ended, Growing, Hypothesis
+from xformer.decoding.extensions import Extensions, best_extensions
+from xformer.decoding.length import length_limits
+from xformer.decoding.protocol import Decodable, DecoderState, State
+from xformer.errors import UserError
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How to search: width, exponent of the length penalty, how far beyond the source, how many to return."""
+
+    beam: int
+    alpha: float
+    extra_length: int
+    nbest: int = 1
+
+    def __post_init__(self) -> None:
+        if self.beam < 1:
+            raise UserError(f"a beam of {self.beam} holds no hypothesis: give 1 (greedy) or more")
+        if not 1 <= self.nbest <= self.beam:
+            raise UserError(f"{self.nbest} best hypotheses from a beam of {self.beam}: give 1 to {self.beam}")
+        if not (math.isfinite(self.alpha) and self.alpha >= 0):
+            raise UserError(f"a length penalty of {self.alpha} has no meaning: give 0 (none) or more")
+        if self.extra_length < 0:
+            raise UserError(f"an extra length of {self.extra_length} has no meaning: give 0 or more")
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Where the search of A sentences stands."""
+
+    sentence_A: Tensor  # which of the batch
+    limit_A: Tensor  # longest hypothesis, EOS included
+    growing: Growing
+    ended: Ended
+
+    @staticmethod
+    def start(limit_B: Tensor, nbest: int) -> Searched:
+        """Every sentence with the empty hypothesis."""
+        sentences, device = len(limit_B), limit_B.device
+        return Searched(
+            torch.arange(sentences, device=device),
+            limit_B,
+            Growing.start(sentences, device),
+            Ended.start(sentences, nbest, int(limit_B.max()), device),
+        )
+
+    def advance(self, extensions: Extensions, eos: int, alpha: float) -> Searched:
+        """One token later: the extensions end or grow."""
+        ends_AK = extensions.token_AN == eos
+        growing, ended = self.growing.extend(extensions, empty_AK=ends_AK), self.ended
+        if ends_AK.any():
+            ended = ended.add(growing.token_AKT, extensions.log_probability_AN, ends_AK, alpha)
+        return replace(self, growing=growing, ended=ended)
+
+    def open_A(self, alpha: float) -> Tensor:
+        """True where something that grows may still reach a place; never where scores are not numbers."""
+        return self.ended.worst_A < self.growing.best_possible_A(self.limit_A, alpha)
+
+    def of(self, sentences: Tensor) -> Searched:
+        """Some of the sentences, by index or mask."""
+        return Searched(
+            self.sentence_A[sentences],
+            self.limit_A[sentences],
+            self.growing.of(sentences),
+            self.ended.of(sentences),
+        )
+
+
+@torch.no_grad()  # not inference_mode: tables that a model keeps from here must stay usable in training
+def beam_search(
+    model: Decodable[State],
+    source_BS: Tensor,
+    source_mask_BS: Tensor,
+    settings: SearchSettings,
+    *,
+    bos: int,
+    eos: int,
+    forbidden: Sequence[int] = (PAD, UNK),
+) -> list[list[Hypothesis]]:
+    """Up to `nbest` hypotheses of every sentence, best first, never fewer than one.
+
+    `source_mask_BS` is True at real tokens. BOS and `forbidden` are never generated; what probability the
+    model gives them is lost, so scores are the model's own. A model whose logits are not numbers gets the
+    empty hypothesis with the score NaN. The model should be in evaluation mode.
+    """
+    if len(source_BS) == 0:
+        return []
+    found: list[list[Hypothesis]] = [[] for _ in range(len(source_BS))]
+    never = torch.tensor([bos, *forbidden], device=source_BS.device)
+    limit_B = length_limits(source_mask_BS, settings.extra_length, model.max_target_length)
+    shortest, longest = int(limit_B.min()), int(limit_B.max())
+    searched = Searched.start(limit_B, settings.nbest)
+    state = model.start(source_BS, source_mask_BS, longest)
+    for length in range(1, longest + 1):
+        logits_RW = model.step(searched.growing.last_token_R(bos), state).float()
+        log_total_R = logits_RW.logsumexp(-1)
+        logits_RW.index_fill_(1, never, -torch.inf)
+        if length >= shortest:
+            _only_eos(logits_RW, searched.limit_A == length, eos)
+        extensions = _extend(searched.growing, logits_RW, log_total_R, settings.beam)
+        searched = searched.advance(extensions, eos, settings.alpha)
+
+        rows_AK = extensions.origin_row_AN(hypotheses=len(logits_RW) // len(extensions.origin_AN))
+        open_A = searched.open_A(settings.alpha)
+        if not open_A.all():
+            settled = searched.of(~open_A)
+            for sentence, best in zip(settled.sentence_A.tolist(), settled.ended.hypotheses(), strict=True):
+                found[sentence] = best
+            searched, rows_AK = searched.of(open_A), rows_AK[open_A]
+        if len(rows_AK) == 0:
+            break
+        _select(state, rows_AK.flatten(), before=len(logits_RW))
+    return [best or [Hypothesis([], math.nan, math.nan)] for best in found]
+
+
+def _extend(growing: Growing, logits_RW: Tensor, log_total_R: Tensor, beam: int) -> Extensions:
+    """The best extensions by log-probability of the whole: of the prefix, + logit, - log Σ exp(logits)."""
+    offset_AK = growing.log_probability_AK - log_total_R.view_as(growing.log_probability_AK)
+    return best_extensions(logits_RW.view(*offset_AK.shape, -1), offset_AK, beam)
+
+
+def _only_eos(logits_RW: Tensor, last_A: Tensor, eos: int) -> None:
+    """Leave EOS as the one extension in the rows of sentences that are at their limit."""
+    eos_R = logits_RW[:, eos].clone()
+    last_R1 = last_A.repeat_interleave(len(logits_RW) // len(last_A)).unsqueeze(1)
+    logits_RW.masked_fill_(last_R1, -torch.inf)
+    logits_RW[:, eos] = eos_R
+
+
+def _select(state: DecoderState, rows_R: Tensor, before: int) -> None:
+    """Select only where it changes something: it copies the whole cache."""
+    if len(rows_R) != before or not torch.equal(rows_R, torch.arange(before, device=rows_R.device)):
+        state.select(rows_R)
