@@ -1,0 +1,80 @@
+"""The whole way from a folder to files."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.study.folders import write_failed, write_run
+from xformer.errors import UserError
+from xformer.study.report import Report, write_report
+
+
+def report(root: Path, out: Path | None = None) -> tuple[Report, str]:
+    console = Console(file=io.StringIO(), width=160)
+    made = write_report(root, out, console)
+    assert isinstance(console.file, io.StringIO)
+    return made, console.file.getvalue()
+
+
+def test_a_report_is_printed_and_written(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs")
+    made, text = report(tmp_path / "runs", tmp_path / "out" / "new")
+    assert len(made.tables) == 1
+    assert "Table 3" in text
+    assert {path.name for path in (tmp_path / "out" / "new").iterdir()} == {"report.md", "report.csv"}
+
+
+def test_without_a_place_nothing_is_written(tmp_path: Path) -> None:
+    write_run(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    report(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("table3/base", "modern/rope", "table3/A_h1"):
+        write_run(tmp_path / "runs", name)
+    for out in ("one", "two"):
+        report(tmp_path / "runs", tmp_path / out)
+    for name in ("report.md", "report.csv"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_one_seed_a_row_concludes_nothing_about_noise(tmp_path: Path) -> None:
+    write_run(tmp_path, "table3/base")
+    write_run(tmp_path, "table3/big")
+    (line,) = report(tmp_path)[0].verdict
+    assert line == (
+        "One seed a row: differences smaller than the spread between seeds cannot be told from noise."
+    )
+
+
+def test_repeated_seeds_explain_the_spread(tmp_path: Path) -> None:
+    write_run(tmp_path, seed=1)
+    write_run(tmp_path, seed=2)
+    assert report(tmp_path)[0].verdict == ("± is the standard deviation over the seeds of a row.",)
+    write_run(tmp_path, "table3/big", seed=1)
+    assert "Rows with one seed" in report(tmp_path)[0].verdict[1]
+
+
+def test_nothing_finished_is_nothing_to_compare(tmp_path: Path) -> None:
+    write_failed(tmp_path, "table3/base", reason="no such file")
+    made, text = report(tmp_path)
+    assert made.verdict == ("No row is finished, so there is nothing to compare.",)
+    assert "table3/base: no such file" in text
+
+
+def test_an_empty_folder_is_the_users_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no runs"):
+        report(tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_the_users_mistake(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs")
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(UserError, match="out: the report cannot be written there"):
+        report(tmp_path / "runs", tmp_path / "out")

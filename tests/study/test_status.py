@@ -1,0 +1,59 @@
+"""How runs stand."""
+
+from __future__ import annotations
+
+import io
+import socket
+from pathlib import Path
+
+from rich.console import Console
+
+from tests.study.folders import write_failed, write_run
+from tests.study.test_collect import dead_pid
+from xformer.study.collect import collect
+from xformer.study.status import status_table
+
+
+def shown(root: Path, width: int = 160, now: float = 10_000.0) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(status_table(collect(root), now))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def line(text: str, word: str) -> list[str]:
+    (found,) = (line for line in text.splitlines() if word in line)
+    return [cell.strip() for cell in found.split("│")]
+
+
+def test_a_running_run_shows_progress_and_its_last_sign_of_life(tmp_path: Path) -> None:
+    folder = write_run(
+        tmp_path, state="running", updates=1200, updates_planned=6000, started=100.0, updated=9_820.0
+    )
+    row = line(shown(tmp_path), "running")
+    assert row == [f"table3/base/{folder.name}", "running", "1,200/6,000", "3 min ago", ""]
+
+
+def test_a_dead_process_of_this_host_is_lost(tmp_path: Path) -> None:
+    pid = dead_pid()
+    write_run(tmp_path, state="running", host=socket.gethostname(), pid=pid)
+    assert line(shown(tmp_path), "lost")[-1] == f"process {pid} is no longer there"
+
+
+def test_failed_diverged_and_unreadable_runs_give_their_reason(tmp_path: Path) -> None:
+    write_run(tmp_path, "table3/big", state="failed", reason="out of [bold]memory")
+    write_run(tmp_path, "table3/A_h1", state="diverged", reason="loss is nan", ended=9_999.0)
+    (write_run(tmp_path, "table3/A_h4") / "result.json").write_text("{")
+    write_failed(tmp_path, "modern/rope", reason="no such file")
+    text = shown(tmp_path)
+    assert line(text, "table3/big")[-1] == "out of [bold]memory"
+    assert line(text, "table3/A_h1")[3:] == ["1 s ago", "loss is nan"]
+    assert "result.json: Invalid JSON" in line(text, "unreadable")[-1]
+    assert line(text, "modern/rope") == ["modern/rope", "failed", "–", "–", "no such file"]
+
+
+def test_every_line_fits_a_narrow_terminal_and_state_is_never_cut(tmp_path: Path) -> None:
+    write_run(tmp_path, "table3/E_learned", state="interrupted", reason="a long reason " * 10)
+    text = shown(tmp_path, width=80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "interrupted" in text

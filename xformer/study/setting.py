@@ -1,0 +1,92 @@
+"""What must be equal before two scores may stand in one table: text, tokenizer, scale, decoder, scorer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from xformer.study.records import ConfigFile, ResultFile
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a score comes from, apart from the row; None where a run has not got so far as to know it."""
+
+    scale: str | None = None
+    scale_details: str | None = None
+    data: str | None = None
+    data_details: str | None = None
+    data_content: str | None = None
+    tokenizer: str | None = None
+    tokenizer_content: str | None = None
+    decoder: str | None = None
+    signature: str | None = None
+
+    @property
+    def unknown(self) -> int:
+        """How many parts are not known."""
+        return sum(getattr(self, field.name) is None for field in fields(self))
+
+    def fits(self, other: Setting) -> bool:
+        """Whether no part that both know differs."""
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return all(mine is None or yours is None or mine == yours for mine, yours in pairs)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What is printed above a table: names and values."""
+        return [
+            ("scale", _named(self.scale, self.scale_details)),
+            ("data", _named(self.data, self.data_details, self.data_content)),
+            ("tokenizer", _named(self.tokenizer, self.tokenizer_content)),
+            ("decoder", _named(self.decoder)),
+            ("BLEU signature", _named(self.signature)),
+        ]
+
+
+def setting_of(
+    config: ConfigFile | None,
+    result: ResultFile | None,
+    *,
+    scale: str | None,
+    data: str | None,
+) -> Setting:
+    """Gather what a run's files say; `scale` and `data` are what its folder's name says."""
+    known: dict[str, str | None] = {"scale": scale, "data": data}
+    if config is not None:
+        details = config.scale
+        decode = config.decode
+        known |= {
+            "scale": details.name,
+            "scale_details": f"width {details.width}, depth {details.depth}, updates {details.updates}",
+            "data": data or str(config.data.get("kind")),
+            "data_details": _data_details(config.data),
+            "tokenizer": f"{config.tokenizer.kind}, vocabulary {config.tokenizer.vocabulary}",
+            "decoder": f"beam {decode.beam}, alpha {decode.alpha:g}, source length + {decode.extra_length}, "
+            + _averaging(decode.average),
+        }
+    if result is not None:
+        scores = result.dev or result.test
+        known |= {
+            "data_content": _joined(result.data, result.data_hash),
+            "tokenizer_content": _joined(result.tokenizer, result.tokenizer_hash),
+            "signature": scores.signature.get("bleu") if scores else None,
+        }
+    return Setting(**known)
+
+
+def _averaging(checkpoints: int) -> str:
+    return "no averaging" if checkpoints == 1 else f"average of the last {checkpoints} checkpoints"
+
+
+def _data_details(data: dict[str, Any]) -> str:
+    """The data section less its folder: the same text may lie elsewhere on another machine."""
+    return ", ".join(f"{key} {value}" for key, value in sorted(data.items()) if key not in ("kind", "dir"))
+
+
+def _joined(*parts: str | None) -> str | None:
+    return ", ".join(part for part in parts if part) or None
+
+
+def _named(name: str | None, *details: str | None) -> str:
+    extra = "; ".join(part for part in details if part and part != name)
+    return f"{name or 'unknown'} ({extra})" if extra else name or "unknown"

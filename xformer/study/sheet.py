@@ -1,0 +1,115 @@
+"""The report as CSV: one line a row of every table, unrounded, for other programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+from xformer.study.paper import PaperRow
+from xformer.study.records import ConfigFile, ResultFile, Scores
+from xformer.study.run import Run
+from xformer.study.table import Row, Table
+from xformer.study.text import plain
+
+# What pandas and R both read as a value that is not there; never an empty cell or a zero.
+NOT_AVAILABLE = "NA"
+
+Cell = str | int | float | None
+
+_CONFIGURED: dict[str, Callable[[ConfigFile], Cell]] = {
+    "layers": lambda config: config.model.layers,
+    "d_model": lambda config: config.model.d_model,
+    "d_ff": lambda config: config.model.d_ff,
+    "heads": lambda config: config.model.heads,
+    "d_k": lambda config: config.model.d_k,
+    "d_v": lambda config: config.model.d_v,
+    "dropout": lambda config: config.model.dropout,
+    "label_smoothing": lambda config: config.optim.label_smoothing,
+    "position": lambda config: config.model.position.kind,
+    "updates": lambda config: config.trainer.updates,
+}
+
+_PRINTED: dict[str, Callable[[PaperRow], Cell]] = {
+    "paper_row": lambda paper: paper.paper_row,
+    "paper_dev_ppl": lambda paper: paper.dev_ppl,
+    "paper_dev_bleu": lambda paper: paper.dev_bleu,
+    "paper_params_millions": lambda paper: paper.params_millions,
+}
+
+
+def report_csv(tables: Sequence[Table], unplaced: Sequence[Run]) -> str:
+    """One line a row; a mean and a standard deviation (`_sd`) for what varies with the seed."""
+    lines = [_setting(table) | _row(row) for table in tables for row in table.rows]
+    lines += [_unplaced(run) for run in unplaced]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, restval=NOT_AVAILABLE, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _written(cell) for name, cell in line.items()} for line in lines)
+    return text.getvalue()
+
+
+def _written(cell: Cell) -> Cell:
+    if isinstance(cell, str):
+        return plain(cell) or NOT_AVAILABLE
+    return NOT_AVAILABLE if cell is None else cell
+
+
+def _setting(table: Table) -> dict[str, Cell]:
+    return {name.lower().replace(" ", "_"): value for name, value in table.setting.lines()}
+
+
+def _row(row: Row) -> dict[str, Cell]:
+    reasons = (f"{run.name}: {run.reason}" for run in row.runs if run.reason)
+    return {
+        "experiment": row.experiment,
+        "overrides": " ".join(row.overrides),
+        "row_hash": row.row_hash,
+        "state": row.state,
+        "reason": "; ".join(reasons),
+        "seeds": len(row.finished),
+        **{name: read(row.config) if row.config else None for name, read in _CONFIGURED.items()},
+        **_split(row, "dev"),
+        **_split(row, "test"),
+        **{name: read(row.paper) if row.paper else None for name, read in _PRINTED.items()},
+        "parameters_closed_form": row.figure(lambda result: result.parameters_closed_form),
+        "parameters": row.figure(lambda result: result.parameters),
+        "flops_per_token": row.figure(lambda result: result.flops_per_token),
+        **_spread(row, "train_tokens_per_second", lambda result: result.train_tokens_per_second),
+        **_spread(row, "peak_memory_bytes", lambda result: result.peak_memory_bytes),
+        **_spread(row, "wall_seconds", lambda result: result.wall_seconds),
+    }
+
+
+def _split(row: Row, split: str) -> dict[str, Cell]:
+    def score(name: str) -> Callable[[ResultFile], float | None]:
+        def figure(result: ResultFile) -> float | None:
+            scores: Scores | None = getattr(result, split)
+            value: float | None = getattr(scores, name) if scores else None
+            return value
+
+        return figure
+
+    cells: dict[str, Cell] = {}
+    for name in ("perplexity", "bleu", "chrf", "ter"):
+        cells |= _spread(row, f"{split}_{name}", score(name))
+    return cells
+
+
+def _spread(row: Row, name: str, figure: Callable[[ResultFile], float | None]) -> dict[str, Cell]:
+    summary = row.over_seeds(figure)
+    if summary is None:
+        return {name: None, f"{name}_sd": None}
+    return {name: summary.mean, f"{name}_sd": summary.deviation}
+
+
+def _unplaced(run: Run) -> dict[str, Cell]:
+    return {
+        "scale": run.setting.scale,
+        "experiment": run.experiment,
+        "overrides": " ".join(run.overrides),
+        "state": run.state,
+        "seeds": 0,
+        "reason": run.reason,
+    }

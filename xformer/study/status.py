@@ -1,0 +1,49 @@
+"""How every run of a folder stands: state, progress, the last sign of life, and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from xformer.study.run import Run
+from xformer.study.text import ABSENT, age, count, plain
+
+_STYLES = {"finished": "green", "running": "cyan", "interrupted": "yellow"}
+
+
+def status_table(runs: Sequence[Run], now: float | None = None) -> Table:
+    """One line a run, in the order given; `now` is in seconds since 1970 and by default this moment."""
+    moment = time.time() if now is None else now
+    table = Table(box=box.MINIMAL, show_edge=False, pad_edge=False)
+    table.add_column("run", overflow="fold")
+    table.add_column("state", no_wrap=True)
+    table.add_column("updates", justify="right", no_wrap=True)
+    table.add_column("seen", justify="right", no_wrap=True)
+    table.add_column("reason", overflow="fold")
+    for run in runs:
+        table.add_row(
+            Text(plain(f"{run.experiment}/{run.folder.name}" if run.started else run.name)),
+            Text(run.state, style=_STYLES.get(run.state, "red")),
+            _progress(run),
+            _seen(run, moment),
+            Text(plain(run.reason)),
+        )
+    return table
+
+
+def _progress(run: Run) -> str:
+    status = run.status
+    if status is None or status.updates is None:
+        return ABSENT
+    planned = f"/{count(status.updates_planned)}" if status.updates_planned else ""
+    return f"{count(status.updates)}{planned}"
+
+
+def _seen(run: Run, now: float) -> str:
+    status = run.status
+    times = [each for each in (status.started, status.updated, status.ended) if each] if status else []
+    return f"{age(now - max(times))} ago" if times else ABSENT

@@ -1,0 +1,64 @@
+"""How numbers and foreign text are written, the same in every kind of output."""
+
+from __future__ import annotations
+
+import re
+
+ABSENT = "–"
+_UNITS = ("", "k", "M", "G", "T", "P", "E")
+
+
+def plain(text: str) -> str:
+    """Foreign text on one line, without characters that steer a terminal or turn the writing around."""
+    line = re.sub(r"\s+", " ", text).strip()
+    return "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line
+    )
+
+
+def markdown(text: str) -> str:
+    """Foreign text that Markdown shows as it is, inside a table too."""
+    line = plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = re.sub(r"([\\`*\[\]|~$!])", r"\\\1", line)
+    # An underscore inside a word, as in d_model, never begins an emphasis.
+    line = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", line)
+    # Nor may a line begin like a list, a heading or a rule.
+    line = re.sub(r"^([-+#=])", r"\\\1", line)
+    return re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", line)
+
+
+def count(value: float) -> str:
+    """A whole number with separators: `63,082,496`."""
+    return f"{value:,.0f}"
+
+
+def magnitude(value: float) -> str:
+    """Three digits and a unit: `1.26 G`."""
+    power = 0
+    while value >= 999.5 and power < len(_UNITS) - 1:
+        value, power = value / 1000, power + 1
+    return f"{value:.3g} {_UNITS[power]}".rstrip()
+
+
+def memory(size: float) -> str:
+    """Bytes in MiB, or in GiB from one on."""
+    mebibytes = size / 2**20
+    return f"{mebibytes / 1024:.1f} GiB" if mebibytes >= 1024 else f"{mebibytes:.0f} MiB"
+
+
+def perplexity(value: float) -> str:
+    """Two decimals, as in the paper; fewer where they say nothing."""
+    return f"{value:.2f}" if value < 1000 else f"{value:,.0f}" if value < 1e6 else f"{value:.0e}"
+
+
+def bleu(value: float) -> str:
+    """One decimal, as in the paper."""
+    return f"{value:.1f}"
+
+
+def age(seconds: float) -> str:
+    """How long ago, in the largest unit that gives at least one: `3 min`."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
