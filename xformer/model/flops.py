@@ -1,0 +1,54 @@
+"""How much arithmetic a token costs: matrix products only, a multiply-add counting 2.
+
+One forward pass over a source and a target of 32 tokens each. A training token costs three times
+as much, for the backward pass has two products for each of the forward pass. Pure arithmetic on
+the configuration, without torch.
+
+D d_model, F d_ff, H heads, G key_value_heads, K d_k, V d_v, W vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xformer.config import schema
+
+SENTENCE = 32
+"""Tokens of the source, and of the target, that costs are stated for."""
+
+TRAINING = 3
+"""A forward and a backward pass, in forward passes."""
+
+
+@dataclass(frozen=True)
+class Flops:
+    """Floating-point operations of one forward pass."""
+
+    source_token: int
+    target_token: int
+
+    def training(self, source_tokens: int, target_tokens: int) -> int:
+        """Operations of training on so many tokens."""
+        return TRAINING * (source_tokens * self.source_token + target_tokens * self.target_token)
+
+
+def flops(config: schema.Model, vocabulary: int) -> Flops:
+    """Return what one source and one target token cost.
+
+    The keys and values of cross-attention are made once from each source token, so they are
+    charged to the source.
+    """
+    query = config.d_model * config.heads * config.d_k
+    key_value = config.d_model * config.key_value_heads * (config.d_k + config.d_v)
+    output = config.heads * config.d_v * config.d_model
+    scores_and_context = config.heads * (config.d_k + config.d_v) * SENTENCE
+    feedforward = 2 * config.d_model * config.d_ff
+
+    self_attention = query + key_value + scores_and_context + output
+    cross_attention = query + scores_and_context + output
+    encoder_layer = self_attention + feedforward
+    decoder_layer = self_attention + cross_attention + feedforward
+    return Flops(
+        source_token=2 * config.layers * (encoder_layer + key_value),
+        target_token=2 * (config.layers * decoder_layer + config.d_model * vocabulary),
+    )
