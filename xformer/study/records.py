@@ -230,7 +230,7 @@ def _read(path: Path, shape: TypeAdapter[Shape]) -> Shape | None:
         return shape.validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (ValueError, OSError, RecursionError) as error:
+    except (ValueError, OSError) as error:
         raise _unreadable(path, error) from None
 
 
