@@ -50,6 +50,14 @@ def test_a_torn_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["text"]
 
 
+def test_what_a_killed_process_left_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / ".folder.abc.partial").mkdir()
+    (tmp_path / ".folder.abc.partial" / "half").touch()
+    (tmp_path / ".other.abc.partial").mkdir()
+    build_once(tmp_path / "folder", is_complete, lambda work: (work / "text").touch())
+    assert sorted(path.name for path in tmp_path.glob("*.partial")) == [".other.abc.partial"]
+
+
 def test_one_builds_while_the_others_wait(tmp_path: Path) -> None:
     built = []
 

@@ -132,6 +132,12 @@ def test_there_is_no_update_beyond_the_last() -> None:
             dataset()[n]
 
 
+def test_going_through_the_loader_leaves_the_random_stream_of_the_run_alone() -> None:
+    before = torch.get_rng_state()
+    list(update_loader(dataset(), 0))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 # --- devices and workers -----------------------------------------------------------------------
 
 
@@ -197,7 +203,7 @@ def test_no_worker_outlives_an_interrupted_run(tmp_path: Path) -> None:
     run = run_with_workers(tmp_path, 1_000_000)
     assert run.stdout is not None
     assert run.stdout.readline().startswith("0 ")
-    assert len(list(members(run.pid))) == 3
+    assert len(list(members(run.pid))) >= 3  # itself and two workers
     os.kill(run.pid, signal.SIGINT)
     run.communicate(timeout=60)
     for _ in range(100):

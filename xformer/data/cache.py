@@ -63,6 +63,8 @@ def _lock(folder: Path) -> AcquireReturnProxy[FileLock]:
 
 
 def _replace(folder: Path, build: Callable[[Path], None]) -> None:
+    for abandoned in folder.parent.glob(f".{folder.name}.*.partial"):  # by a process that was killed
+        shutil.rmtree(abandoned, ignore_errors=True)
     work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".partial"))
     try:
         build(work)

@@ -84,6 +84,7 @@ def update_loader(
         dataset,
         batch_size=None,
         sampler=range(start, len(dataset)),
+        generator=torch.Generator(),  # else every pass would draw from the run's own random stream
         num_workers=workers,
         pin_memory=pin_memory,
     )

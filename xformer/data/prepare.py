@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -25,9 +24,7 @@ from xformer.data.store import FORMAT, ParallelStore, is_intact, read_notes, rea
 from xformer.data.tokenizer import Tokenizer, train_tokenizer
 from xformer.errors import UserError
 
-_log = logging.getLogger(__name__)
-
-_PAIRS_AT_ONCE = 16_384
+_PAIRS_AT_ONCE = 16_384  # in memory while encoding
 
 
 @dataclass(frozen=True)
@@ -134,7 +131,8 @@ def _encode_training(work: Path, train: SplitFiles, tokenizer: Tokenizer, max_le
         dropped["too_long"] += len(full) - len(short)
         return short
 
-    write_store(work, map(kept, _batches(train)), tokenizer.vocabulary, dropped)
+    # The notes are written after the last batch, when everything has been counted.
+    write_store(work, map(kept, _batches(train)), tokenizer.vocabulary, notes=dropped)
     check_unchanged(train)
     if sum(dropped.values()) == train.lines:
         raise UserError(

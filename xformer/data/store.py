@@ -89,7 +89,7 @@ class ParallelStore:
 def write_store(
     folder: Path, batches: Iterable[Sequence[Pair]], vocabulary: int, notes: dict[str, Any]
 ) -> None:
-    """Write pairs into the existing `folder` as they come; `notes` can be read back with `read_notes`."""
+    """Write pairs into the existing `folder` as they come, then `notes`, which `read_notes` gives back."""
     dtype = _dtype(vocabulary)
     with (
         (folder / "source.ids").open("wb") as source_ids,

@@ -27,10 +27,11 @@ CONTROL_NAMES = {PAD: "⟨pad⟩", BOS: "⟨bos⟩", EOS: "⟨eos⟩", UNK: "⟨
 SMALLEST_VOCABULARY = len(CONTROL_NAMES) + 256
 
 _MIN_FREQUENCY = 2  # a pair seen once is no statistics
+_LINES_AT_ONCE = 16_384  # bounds the library's own 1.7 KB a line while encoding
+
 _SWITCH = "TOKENIZERS_PARALLELISM"
 _USER_DECIDED = _SWITCH in os.environ
 _threads_of: int | None = None  # the process in which the library's threads were started
-_LINES_AT_ONCE = 16_384  # bounds the library's own 1.7 KB a line while encoding
 
 
 class Tokenizer:
@@ -48,7 +49,9 @@ class Tokenizer:
     def digest(self) -> str:
         """SHA-256 of the vocabulary and the merges, whatever version of the library wrote the file."""
         model = json.loads(self._engine.to_str())["model"]
-        return hashlib.sha256(json.dumps([model["vocab"], model["merges"]]).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps([model["vocab"], model["merges"]], sort_keys=True).encode()
+        ).hexdigest()
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line, without BOS or EOS."""
