@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from xformer.study.paper import paper_rows
+import pytest
+
+from xformer.config.compose import compose
+from xformer.study.paper import PaperRow, paper_rows
 
 ROWS = {row.experiment: row for row in paper_rows()}
 
@@ -40,3 +43,32 @@ def test_perplexity_and_bleu_rank_the_rows_differently() -> None:
 
 def test_a_row_is_named_as_on_the_command_line() -> None:
     assert ROWS["B_dk16"].name == "table3/B_dk16"
+
+
+@pytest.mark.parametrize("row", paper_rows(), ids=lambda row: row.experiment)
+def test_every_experiment_at_the_papers_scale_is_the_papers_row(row: PaperRow) -> None:
+    config = compose([f"experiments={row.name}", "scale=paper"])
+    model = config.model
+    assert {
+        "layers": model.layers,
+        "d_model": model.d_model,
+        "d_ff": model.d_ff,
+        "heads": model.heads,
+        "d_k": model.d_k,
+        "d_v": model.d_v,
+        "dropout": model.dropout,
+        "label_smoothing": config.optim.label_smoothing,
+        "position": model.position.kind,
+        "updates": config.trainer.updates,
+    } == {
+        "layers": row.layers,
+        "d_model": row.d_model,
+        "d_ff": row.d_ff,
+        "heads": row.heads,
+        "d_k": row.d_k,
+        "d_v": row.d_v,
+        "dropout": row.dropout,
+        "label_smoothing": row.label_smoothing,
+        "position": row.position,
+        "updates": row.updates,
+    }
