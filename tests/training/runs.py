@@ -9,9 +9,12 @@ import random
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from xformer.config import schema
 from xformer.config.compose import compose
 from xformer.data.prepare import Prepared, prepare
+from xformer.training.checkpoints import path_of, read_checkpoint
 from xformer.training.fit import Outcome, fit
 
 DIGITS = "0123456789"
@@ -51,6 +54,7 @@ def _base() -> schema.Config:
             "data.target=bw",
             "tracking=none",
             *[f"model.{size}" for size in sizes],
+            "model.dropout=0.1",
             "tokenizer.vocabulary=270",
             "batch.tokens_per_update=120",
             "batch.tokens_per_device=60",
@@ -112,3 +116,14 @@ def rows(folder: Path) -> list[dict[str, str]]:
     """The rows of a run's metrics.csv."""
     with (folder / "metrics.csv").open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def checkpoint(folder: Path, update: int) -> dict[str, Any]:
+    """The checkpoint of an update."""
+    return read_checkpoint(path_of(folder / "checkpoints", update))
+
+
+def adam_moments(folder: Path, update: int, which: str = "exp_avg") -> list[Tensor]:
+    """Adam's first (or second: `exp_avg_sq`) moments after an update, parameter by parameter."""
+    (state,) = checkpoint(folder, update)["optimizer_states"]
+    return [state["state"][number][which] for number in sorted(state["state"])]

@@ -81,10 +81,9 @@ def read_checkpoint(path: Path, *, mapped: bool = True) -> dict[str, Any]:
         ) from error
     if not isinstance(content, dict) or HEADER not in content or "state_dict" not in content:
         raise Unreadable(f"{path} is not a checkpoint of xformer: use one from a run's checkpoints/ folder")
-    if content[HEADER]["format"] > FORMAT:
-        raise UserError(
-            f"{path} has format {content[HEADER]['format']}, newer than this xformer's {FORMAT}: update xformer"
-        )
+    found = content[HEADER]["format"]
+    if found > FORMAT:
+        raise UserError(f"{path} has format {found}, this xformer knows {FORMAT} at most: use a newer one")
     return content
 
 
@@ -110,7 +109,7 @@ def newest_loadable(folder: Path) -> Path | None:
 def load_weights(path: Path) -> dict[str, Tensor]:
     """The model's weights by their names in a plain model; raises UserError as `read_checkpoint` does."""
     stored: dict[str, Tensor] = read_checkpoint(path)["state_dict"]
-    return {plain_name(name.removeprefix(_MODEL_PREFIX)): tensor for name, tensor in stored.items()}
+    return {plain_name(name).removeprefix(_MODEL_PREFIX): tensor for name, tensor in stored.items()}
 
 
 def plain_name(name: str) -> str:

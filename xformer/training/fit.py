@@ -98,14 +98,15 @@ def fit(
         if ranks.rank == 0:
             _log.info("training from update %d to %d on %s", start, settings.updates, ranks.describe())
         trainer.fit(module, train_dataloaders=Stream(loader), ckpt_path=resume, weights_only=True)
-    total = books.ledger.total
+    total, peak = books.ledger.total, ranks.max(_peak_memory(ranks.device))
+    ranks.part()
     return Outcome(
         state=books.state,
         reason=books.reason,
         updates=books.updates,
         epochs=books.updates / plan.updates_per_epoch,
         train_tokens_per_second=total.tokens_per_second,
-        peak_memory_bytes=int(ranks.max(_peak_memory(ranks.device))),
+        peak_memory_bytes=int(peak),
     )
 
 

@@ -59,7 +59,7 @@ class TranslationModule(lightning.LightningModule):
             multiplier=self.config.optim.learning_rate_multiplier,
         )
 
-    def training_step(self, update: Update, _: int) -> dict[str, Tensor]:
+    def training_step(self, update: Update) -> dict[str, Tensor]:
         """Compute the gradient of one update and follow it.
 
         `sums` holds Σ loss and Σ NLL of this rank's micro-batches in nats, and the norm of the gradient
@@ -68,9 +68,9 @@ class TranslationModule(lightning.LightningModule):
         optimizer = cast(torch.optim.Optimizer, self.optimizers())
         optimizer.zero_grad()
         loss, nll = self.add_gradient(update)
-        norm = clip_gradient(self.model.parameters(), self.config.optim.gradient_clip)
-        for group in optimizer.param_groups:
-            group["lr"] = self.learning_rate(update.number + 1)
+        (group,) = optimizer.param_groups
+        norm = clip_gradient(group["params"], self.config.optim.gradient_clip)
+        group["lr"] = self.learning_rate(update.number + 1)
         optimizer.step()
         return {"sums": torch.stack([loss, nll, norm.double()])}
 
@@ -80,7 +80,7 @@ class TranslationModule(lightning.LightningModule):
         loss = torch.zeros((), dtype=torch.float64, device=self.device)
         nll = torch.zeros_like(loss)
         for micro_batch, is_last in _with_last(update.micro_batches):
-            seeding.seed_dropout(self.config.seed, update.number, micro_batch.number)
+            seeding.seed_dropout(self.config.seed, update.number, micro_batch.number, self.device)
             loss_sum, nll_sum = self.micro_batch_sums(micro_batch.batch)
             with contextlib.nullcontext() if is_last else self._unsynchronised():
                 # DDP takes the mean over ranks where the sum is meant: hence the factor.

@@ -22,6 +22,9 @@ def seed_initialisation(seed: int) -> None:
     torch.manual_seed(derive(seed, "initialisation"))
 
 
-def seed_dropout(seed: int, update: int, micro_batch: int) -> None:
-    """Seed the dropout of one micro-batch, on every device."""
-    torch.manual_seed(derive(seed, "dropout", update, micro_batch))
+def seed_dropout(seed: int, update: int, micro_batch: int, device: torch.device) -> None:
+    """Seed the dropout of one micro-batch on the device that computes it."""
+    # torch.manual_seed would format a stack trace, milliseconds each time, where there is no GPU.
+    cuda = device.type == "cuda"
+    generator = torch.cuda.default_generators[device.index or 0] if cuda else torch.default_generator
+    generator.manual_seed(derive(seed, "dropout", update, micro_batch))
