@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.system.conftest import SMALL, Command, run_in
+from tests.system.commands import SMALL, Command, run_in
 from xformer.data.corpus import read_lines
 
 
@@ -29,9 +29,9 @@ def test_the_run_folder_holds_what_the_contract_says(trained: Path) -> None:
     }  # fmt: skip
     result = json.loads((trained / "result.json").read_text())
     assert set(result) >= {
-        "run_id", "experiment", "seed", "scale", "data", "tokenizer", "commit", "versions", "device", "parameters",
-        "parameters_closed_form", "flops_per_token", "updates", "epochs", "train_tokens_per_second",
-        "peak_memory_bytes", "wall_seconds", "dev", "test",
+        "run_id", "experiment", "seed", "scale", "data", "tokenizer", "commit", "versions", "device",
+        "parameters", "parameters_closed_form", "flops_per_token", "updates", "epochs",
+        "train_tokens_per_second", "peak_memory_bytes", "wall_seconds", "dev", "test",
     }  # fmt: skip
     for split, sentences in (("dev", 12), ("test", 15)):
         assert set(result[split]) >= {"perplexity", "bleu", "chrf", "ter", "signature", "sentences"}

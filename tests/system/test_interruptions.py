@@ -14,14 +14,19 @@ from typing import Any
 
 import pytest
 
-from tests.system.conftest import SMALL, environment, run_in, words
+from tests.system.commands import SMALL, environment, run_in, words
 
 LONG = (*SMALL, "trainer.updates=100000", "trainer.checkpoint_every=20", "trainer.validate_every=100000")
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        words(*arguments), cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        words(*arguments),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -46,7 +51,9 @@ def gone(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 143)]
+)
 def test_a_signal_leaves_a_checkpoint_and_its_exit_code(tmp_path: Path, number: int, code: int) -> None:
     command = start(tmp_path, "train", *LONG)
     wait_for(lambda: status(tmp_path).get("updates", 0) > 3)

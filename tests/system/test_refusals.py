@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.conftest import SMALL, Command
+from tests.system.commands import SMALL, Command
 
 FILES = ("data=files", "data.dir=corpus", "data.source=a", "data.target=b")
 
@@ -49,7 +49,9 @@ def test_a_configuration_error_answers_within_two_seconds(
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["train", "model.hedas=3"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["train", "--help"], ["train", "model.hedas=3"], ["--version"]]
+)
 def test_help_and_errors_load_neither_torch_nor_lightning(xformer: Command, arguments: list[str]) -> None:
     ended = xformer(*arguments, PYTHONPROFILEIMPORTTIME="1")
     modules = {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines() if "import time" in line}
@@ -59,7 +61,9 @@ def test_help_and_errors_load_neither_torch_nor_lightning(xformer: Command, argu
 
 def test_a_sweep_with_an_error_in_its_last_job_starts_nothing(xformer: Command, tmp_path: Path) -> None:
     seeds = "seed=1,2,3,4,5,6,7,8,9,-1"
-    assert_refused(xformer, tmp_path, "train", "-m", *SMALL, seeds, message="seed: must be greater than or equal")
+    assert_refused(
+        xformer, tmp_path, "train", "-m", *SMALL, seeds, message="seed: must be greater than or equal"
+    )
     assert not (tmp_path / "runs").exists()
 
 
@@ -78,7 +82,15 @@ def test_a_missing_file_is_named(xformer: Command, tmp_path: Path) -> None:
 
 
 def test_unequal_line_counts_are_both_told(xformer: Command, tmp_path: Path) -> None:
-    corpus(tmp_path, train_a=PAIRS, train_b=PAIRS + "more\n", valid_a="x\n", valid_b="x\n", test_a="x\n", test_b="x\n")
+    corpus(
+        tmp_path,
+        train_a=PAIRS,
+        train_b=PAIRS + "more\n",
+        valid_a="x\n",
+        valid_b="x\n",
+        test_a="x\n",
+        test_b="x\n",
+    )
     assert_refused(xformer, tmp_path, "train", *FILES, message="31")
     assert "30" in xformer("train", *FILES).stderr
 
@@ -91,7 +103,9 @@ def test_an_empty_corpus_is_refused(xformer: Command, tmp_path: Path) -> None:
 def test_a_vocabulary_that_the_text_cannot_fill_is_refused_with_the_size_it_reached(
     xformer: Command, tmp_path: Path
 ) -> None:
-    corpus(tmp_path, train_a="a b\n", train_b="a b\n", valid_a="x\n", valid_b="x\n", test_a="x\n", test_b="x\n")
+    corpus(
+        tmp_path, train_a="a b\n", train_b="a b\n", valid_a="x\n", valid_b="x\n", test_a="x\n", test_b="x\n"
+    )
     assert_refused(xformer, tmp_path, "train", *FILES, "tokenizer.vocabulary=5000", message="5000")
 
 

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.conftest import SMALL, Command, run_in
+from tests.system.commands import SMALL, Command, run_in
 from tests.system.test_interruptions import start, wait_for
 
 JOBLIB = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
 
 
 @pytest.mark.parametrize("launcher", [(), JOBLIB])
-def test_each_job_has_a_run_folder_of_its_own(xformer: Command, tmp_path: Path, launcher: tuple[str, ...]) -> None:
+def test_each_job_has_a_run_folder_of_its_own(
+    xformer: Command, tmp_path: Path, launcher: tuple[str, ...]
+) -> None:
     ended = xformer("train", "-m", "experiments=table3/base", "seed=1,2", *SMALL, *launcher)
     assert ended.returncode == 0, ended.stderr
     assert "2 runs: 2 finished" in ended.stderr
@@ -69,7 +71,15 @@ def test_ctrl_c_stops_the_job_and_starts_no_other_and_the_same_command_completes
 
 
 def test_a_killed_row_beside_another_leaves_the_other_alone(tmp_path: Path) -> None:
-    arguments = ("train", "-m", "seed=1,2", *SMALL, "trainer.updates=400", "trainer.validate_every=400", *JOBLIB)
+    arguments = (
+        "train",
+        "-m",
+        "seed=1,2",
+        *SMALL,
+        "trainer.updates=400",
+        "trainer.validate_every=400",
+        *JOBLIB,
+    )
     command = start(tmp_path, *arguments)
     folder = tmp_path / "runs" / "custom"
 
@@ -91,7 +101,9 @@ def test_a_killed_row_beside_another_leaves_the_other_alone(tmp_path: Path) -> N
 def test_two_ranks_make_one_run_of_the_same_updates(xformer: Command, tmp_path: Path) -> None:
     ended = xformer("train", "-m", "seed=1,2", "trainer.devices=1", *SMALL, "runs_dir=one")
     assert ended.returncode == 0, ended.stderr
-    ended = xformer("train", "-m", "seed=1,2", "trainer.devices=2", "trainer.accelerator=cpu", *SMALL, "runs_dir=two")
+    ended = xformer(
+        "train", "-m", "seed=1,2", "trainer.devices=2", "trainer.accelerator=cpu", *SMALL, "runs_dir=two"
+    )
     assert ended.returncode == 0, ended.stderr
     assert len(list((tmp_path / "two").rglob("multirun.yaml"))) == 1
     for one in (tmp_path / "one" / "custom").iterdir():

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 REPOSITORY = Path(__file__).parents[2]
 
 # A model and a corpus so small that a run takes seconds, imports included.
@@ -55,20 +53,4 @@ def run_in(folder: Path) -> Command:
             capture_output=True, text=True, timeout=240,
         )  # fmt: skip
 
-    return run
-
-
-@pytest.fixture
-def xformer(tmp_path: Path) -> Command:
-    """`xformer`, in an empty folder of this test's own."""
-    return run_in(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a finished run, for tests that only read it; two levels up lies its runs/."""
-    folder = tmp_path_factory.mktemp("trained")
-    ended = run_in(folder)("train", "experiments=table3/base", *SMALL)
-    assert ended.returncode == 0, ended.stderr
-    (run,) = (folder / "runs" / "table3" / "base").iterdir()
     return run
