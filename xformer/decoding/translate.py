@@ -8,7 +8,6 @@ company changes a translation. A blank line is answered with a blank line, undec
 from __future__ import annotations
 
 import itertools
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,6 +63,9 @@ class Translation:
 
 
 BLANK = Translation((Candidate("", (), 0.0, 0.0),))
+
+# Controls save TAB (CR, VT, FF, FS, GS, RS, NEL, NUL, ESC …); Unicode's line and paragraph separators.
+_TO_SPACES = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029} - {ord("\t")}, " ")
 
 
 def translate(
@@ -143,16 +145,11 @@ def pad(sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor,
 
 
 def one_line(text: str) -> str:
-    """The text with every character that some reader takes for a line's end or for a command made a space.
+    """The text with a space for every character that some reader takes for the end of a line or a command.
 
-    These are the control characters save TAB (CR, VT, FF, FS, GS, RS, NEL, NUL, ESC …) and Unicode's line
-    and paragraph separators. A model can write any of them, and each line out must stay one line.
+    A model can write any of them, and one line out must stay one line.
     """
-    return "".join(" " if char != "\t" and _breaks(char) else char for char in text)
-
-
-def _breaks(char: str) -> bool:
-    return unicodedata.category(char) in ("Cc", "Zl", "Zp")
+    return text.translate(_TO_SPACES)
 
 
 @contextmanager
