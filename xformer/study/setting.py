@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from typing import Any
 
 from xformer.study.records import ConfigFile, ResultFile
+
+_LONG_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")  # the beginning is enough to read, not to compare
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def setting_of(
     if result is not None:
         scores = result.dev or result.test
         known |= {
-            "data_content": _joined(result.data, result.data_hash),
+            "data_content": _joined(None if result.data == known["data"] else result.data, result.data_hash),
             "tokenizer_content": _joined(result.tokenizer, result.tokenizer_hash),
             "signature": scores.signature.get("bleu") if scores else None,
         }
@@ -88,5 +91,5 @@ def _joined(*parts: str | None) -> str | None:
 
 
 def _named(name: str | None, *details: str | None) -> str:
-    extra = "; ".join(part for part in details if part and part != name)
+    extra = "; ".join(_LONG_HASH.sub(r"\1", part) for part in details if part)
     return f"{name or 'unknown'} ({extra})" if extra else name or "unknown"
