@@ -187,6 +187,14 @@ def test_text_that_changes_while_it_is_read_is_not_kept(
     assert len(prepare(config(tmp_path)).train) == 61
 
 
+def test_another_tokenizer_encodes_the_text_anew(tmp_path: Path) -> None:
+    write_small_corpus(tmp_path)
+    for vocabulary in (270, 260):
+        prepared = prepare(config(tmp_path, vocabulary=vocabulary))
+        assert prepared.tokenizer.decode([prepared.train.source(20)]) == [sentences(60)[20]]
+        assert prepared.tokenizer.encode([sentences(60)[20]]) == [prepared.train.source(20).tolist()]
+
+
 def test_a_vocabulary_beyond_the_text_leaves_no_tokenizer_behind(tmp_path: Path) -> None:
     write_small_corpus(tmp_path)
     with pytest.raises(UserError, match=r"tokenizer\.vocabulary=5000: this text gives no more than"):

@@ -187,7 +187,7 @@ def test_a_tokenizer_without_our_control_tokens_is_refused(tokenizer: Tokenizer,
         Tokenizer.load(tmp_path / "tokenizer.json")
 
 
-# --- forks -----------------------------------------------------------------------------------
+# --- forks (fault S26) -----------------------------------------------------------------------
 
 _FORK = """
 import os

@@ -6,11 +6,9 @@ characters, so that every Unicode line has an encoding and comes back as it was 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -28,10 +26,6 @@ SMALLEST_VOCABULARY = len(CONTROL_NAMES) + 256
 
 _MIN_FREQUENCY = 2  # a pair seen once is no statistics
 _LINES_AT_ONCE = 16_384  # bounds the library's own 1.7 KB a line while encoding
-
-_SWITCH = "TOKENIZERS_PARALLELISM"
-_USER_DECIDED = _SWITCH in os.environ
-_threads_of: int | None = None  # the process in which the library's threads were started
 
 
 class Tokenizer:
@@ -56,19 +50,15 @@ class Tokenizer:
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line, without BOS or EOS."""
         encoded: list[list[int]] = []
-        with _threads():
-            for start in range(0, len(lines), _LINES_AT_ONCE):
-                batch = list(lines[start : start + _LINES_AT_ONCE])
-                encoded += [
-                    each.ids for each in self._engine.encode_batch_fast(batch, add_special_tokens=False)
-                ]
+        for start in range(0, len(lines), _LINES_AT_ONCE):
+            batch = list(lines[start : start + _LINES_AT_ONCE])
+            encoded += [each.ids for each in self._engine.encode_batch_fast(batch, add_special_tokens=False)]
         return encoded
 
     def decode(self, sequences: Iterable[Iterable[int]]) -> list[str]:
         """The text of each id sequence; control tokens say nothing, broken UTF-8 becomes U+FFFD."""
         batch = [[i for i in map(int, sequence) if i not in CONTROL_NAMES] for sequence in sequences]
-        with _threads():
-            return list(self._engine.decode_batch(batch, skip_special_tokens=False))
+        return list(self._engine.decode_batch(batch, skip_special_tokens=False))
 
     def save(self, path: Path) -> None:
         """Write the file that `load` and the `tokenizers` library read."""
@@ -109,8 +99,7 @@ def train_tokenizer(lines: Iterable[str], vocabulary: int) -> Tokenizer:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    with _threads():
-        engine.train_from_iterator(lines, trainer)
+    engine.train_from_iterator(lines, trainer)
     # The library matches its special tokens in running text: keep their ids, drop the matching.
     state = json.loads(engine.to_str())
     state["added_tokens"] = []
@@ -121,22 +110,3 @@ def train_tokenizer(lines: Iterable[str], vocabulary: int) -> Tokenizer:
             f"Set tokenizer.vocabulary to {tokenizer.vocabulary} or less."
         )
     return tokenizer
-
-
-@contextlib.contextmanager
-def _threads() -> Iterator[None]:
-    """Let the library use its threads within this block only, unless the user has decided.
-
-    They do not survive a fork. Were they left on, each later fork would print a warning, and a child
-    that encodes would wait for threads that it has not got (fault S26).
-    """
-    global _threads_of
-    _threads_of = _threads_of or os.getpid()
-    if _USER_DECIDED or _threads_of != os.getpid():
-        yield
-        return
-    os.environ[_SWITCH] = "true"
-    try:
-        yield
-    finally:
-        os.environ[_SWITCH] = "false"
