@@ -1,0 +1,90 @@
+"""A worker is watched to its end, and nothing of it outlives that."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from xformer.runs import process
+from xformer.runs.display import Lines, Silent
+from xformer.runs.folder import RunFolder, Status
+
+
+def watch(folder: Path, code: str, **settings: int) -> process.Ended:
+    run = RunFolder(folder)
+    with run.claim() as lock:
+        command = [sys.executable, "-c", code]
+        return process.watch(command, run, lock=lock, threads=settings.get("threads", 0), display=Silent())
+
+
+def test_what_the_worker_prints_stands_in_the_log_after_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("before\n")
+    ended = watch(tmp_path, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
+    assert (ended.code, ended.signal) == (7, None)
+    assert ended.what == "the worker ended with exit code 7"
+    assert (tmp_path / "log.txt").read_text() == "before\nout\nerr\n"
+
+
+def test_a_worker_that_is_killed_is_told_from_one_that_fails(tmp_path: Path) -> None:
+    ended = watch(tmp_path, "import os; os.kill(os.getpid(), 9)")
+    assert ended.what == "the worker was killed by SIGKILL; perhaps the machine ran out of memory"
+
+
+def test_a_worker_knows_its_supervisor_and_its_threads(tmp_path: Path) -> None:
+    code = f"import os; print(os.environ['{process.SUPERVISOR}'], os.environ['OMP_NUM_THREADS'])"
+    watch(tmp_path, code, threads=3)
+    assert (tmp_path / "log.txt").read_text() == f"{os.getpid()} 3\n"
+
+
+def test_children_of_the_worker_are_gone_when_it_is(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys; "
+        "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid)"
+    )
+    watch(tmp_path, code)
+    child = int((tmp_path / "log.txt").read_text())
+    deadline = time.monotonic() + 5
+    while process.alive(child) and "Z" not in Path(f"/proc/{child}/stat").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_signal_is_passed_on_and_a_deaf_worker_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "SECONDS_TO_STOP", 0.5)
+    code = (
+        "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        f"os.kill({os.getpid()}, signal.SIGTERM); time.sleep(600)"
+    )
+    ended = watch(tmp_path, code)
+    assert ended.code == -signal.SIGKILL
+    assert ended.signal == signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_a_process_that_is_gone_is_not_alive() -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    assert not process.alive(ended.pid)
+    assert process.alive(os.getpid())
+
+
+def test_lines_are_sparse_in_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status = Status("running", "r", "w", "e", 1, phase="training", updates=5, updates_planned=10,
+                    tokens_per_second=1234.5, seconds_left=60.0)  # fmt: skip
+    lines = Lines("e seed 1")
+    lines.show(status)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("xformer.runs.display.SECONDS_BETWEEN_LINES", 0.0)
+    lines.show(status)
+    expected = "e seed 1: training, 5 of 10 updates, 1,234 tokens/s, 60 s left\n"
+    assert capsys.readouterr().err == expected
