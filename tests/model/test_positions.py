@@ -74,6 +74,14 @@ def test_positions_stay_true_and_distinct_in_bfloat16(layout):
     check(fresh, 600)
 
 
+def test_casting_the_model_leaves_the_tables_in_float32():
+    position = Sinusoidal(64, "interleaved")
+    position.add(torch.zeros(10, 64), Span.run(0, 10, CPU))
+    position.to(torch.bfloat16)
+    rows = position.add(torch.zeros(600, 64), Span.run(0, 600, CPU))
+    torch.testing.assert_close(rows.double(), sinusoids(600, 64, "interleaved"), atol=1e-7, rtol=0)
+
+
 def test_tables_are_no_part_of_the_state_dict():
     position = Sinusoidal(16, "interleaved")
     position.add(torch.zeros(4, 16), Span.run(0, 4, CPU))

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from xformer.model.masks import Mask
 
-_FIRST_CAPACITY = 16
-
 
 class KeyValueCache:
-    """Keys and values of one self-attention, for the positions decoded so far."""
+    """Keys and values of one self-attention, for the positions decoded so far.
+
+    `max_length`, the number of positions expected at most, keeps the last doubling from reaching too far.
+    """
 
     def __init__(self, max_length: int) -> None:
         self.max_length = max_length
@@ -34,26 +35,21 @@ class KeyValueCache:
     def select(self, rows: Tensor) -> None:
         """Reorder, drop or repeat rows."""
         if self._keys is not None and self._values is not None:
-            self._keys = self._selected(self._keys, rows)
-            self._values = self._selected(self._values, rows)
+            # Whole rows, unused capacity included: one copy of solid memory beats picking the used part.
+            self._keys = self._keys.index_select(0, rows)
+            self._values = self._values.index_select(0, rows)
 
     def _extended(self, old_BGCK: Tensor | None, new_BGTK: Tensor, end: int) -> Tensor:
         B, G, _, K = new_BGTK.shape
         if old_BGCK is None or end > old_BGCK.shape[2]:
             # Doubling copies each position once on average, and short outputs stay small.
-            capacity = min(self.max_length, max(2 * end, _FIRST_CAPACITY))
+            capacity = max(end, min(2 * end, self.max_length))
             room_BGCK = new_BGTK.new_empty(B, G, capacity, K)
             if old_BGCK is not None:
                 room_BGCK[:, :, : self.length] = old_BGCK[:, :, : self.length]
             old_BGCK = room_BGCK
         old_BGCK[:, :, self.length : end] = new_BGTK
         return old_BGCK
-
-    def _selected(self, old_BGCK: Tensor, rows: Tensor) -> Tensor:
-        _, G, C, K = old_BGCK.shape
-        chosen_BGCK = old_BGCK.new_empty(len(rows), G, C, K)
-        chosen_BGCK[:, :, : self.length] = old_BGCK[rows, :, : self.length]
-        return chosen_BGCK
 
 
 class DecoderState:
@@ -73,6 +69,6 @@ class DecoderState:
             cache.select(rows)
         sentences = self._sentences[rows]
         if not torch.equal(sentences, self._sentences):  # beams mostly trade places within a sentence
-            self.memories = [(k[rows], v[rows]) for k, v in self.memories]
+            self.memories = [(k.index_select(0, rows), v.index_select(0, rows)) for k, v in self.memories]
             self.mask = self.mask.select(rows)
             self._sentences = sentences

@@ -25,9 +25,9 @@ class Placement(nn.Module):
     final_norm: ClassVar[bool]
     """Whether a stack of such layers needs one more norm at its end."""
 
-    def __init__(self, norms: list[nn.Module], dropout: float) -> None:
+    def __init__(self, sublayers: int, norm: Callable[[], nn.Module], dropout: float) -> None:
         super().__init__()
-        self.norms = nn.ModuleList(norms)
+        self.norms = nn.ModuleList(norm() for _ in range(sublayers))
         self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, *sublayers: SubLayer) -> Tensor:
@@ -63,4 +63,4 @@ def build_placement(
     config: schema.Placement, sublayers: int, norm: Callable[[], nn.Module], dropout: float
 ) -> Placement:
     """Build the residual part of one layer that has so many sub-layers."""
-    return PLACEMENTS[config.kind]([norm() for _ in range(sublayers)], dropout)
+    return PLACEMENTS[config.kind](sublayers, norm, dropout)
