@@ -283,6 +283,17 @@ def test_nothing_is_selected_where_no_row_moves() -> None:
     assert states[0].selections == 0
 
 
+def test_what_a_model_keeps_from_decoding_is_fit_to_train_with() -> None:
+    class Keeps(Recurrent):
+        def start(self, *source: object) -> object:
+            self.table = torch.ones(3)
+            return super().start(*source)
+
+    model = Keeps(70)
+    search(model, [[5, 6]], settings(1))
+    (model.table * model.embedding.weight[0, 0]).sum().backward()  # refused of an inference tensor
+
+
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tests.decoding.models import padded
 from tests.decoding.test_translate import Bytes
-from tests.model.configs import LEARNED, SMALL, VARIANTS
+from tests.model.configs import LEARNED, VARIANTS
 from xformer.config import schema
 from xformer.data.vocabulary import BOS, EOS, PAD, UNK
 from xformer.decoding.beams import Hypothesis
@@ -116,12 +116,3 @@ def test_learned_positions_cut_long_sources_and_bound_long_targets() -> None:
     assert [each.source_cut for each in result] == [True, False, False]
     assert result[0].text == result[1].text  # what is read of both is the same
     assert all(len(each.candidates[0].ids) + 1 <= longest for each in result)
-
-
-def test_translating_leaves_the_model_fit_to_train() -> None:
-    """Tables built while decoding must not be inference tensors."""
-    model = build(SMALL, 260).train()
-    translate(model, Bytes(), ["abc", "a longer line"], settings(2), 100)
-    source, mask = padded([[5, 6, EOS]])
-    model.logits(model(source, mask, torch.tensor([[BOS, 7, 8]]))).sum().backward()
-    assert model.training
