@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from xformer.model.kernels import attention_weights, choose, explicit, fused
+from xformer.model.kernels import attention_weights, explicit, fused
 from xformer.model.masks import Mask, causal_mask, padding_mask
 
 KERNELS = [pytest.param(explicit, id="explicit"), pytest.param(fused, id="fused")]
@@ -91,12 +91,3 @@ def test_dropout_on_the_weights_keeps_their_expectation(kernel):
     context = kernel(q, k, v, Mask(), 0.5, 0.25)
     assert context.std() > 0.05
     assert context.mean().item() == pytest.approx(1.0, abs=0.01)
-
-
-def test_auto_takes_the_kernel_that_was_measured_to_be_faster():
-    cpu = torch.device("cpu")
-    assert choose("auto", cpu, torch.float32) is fused
-    assert choose("auto", cpu, torch.bfloat16) is explicit
-    assert choose("auto", torch.device("cuda"), torch.bfloat16) is fused
-    assert choose("explicit", cpu, torch.float32) is explicit
-    assert choose("fused", cpu, torch.bfloat16) is fused

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from xformer.config import schema
 from xformer.model.cache import KeyValueCache
-from xformer.model.kernels import choose
+from xformer.model.kernel_choice import choose
 from xformer.model.masks import Mask
 
 Rotate = Callable[[Tensor], Tensor]

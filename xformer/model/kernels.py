@@ -1,6 +1,6 @@
 """Scaled dot-product attention (equation 1), twice: written out, and fused by torch.
 
-Both give the same result; which one is faster depends on device and precision.
+Both give the same result; `kernel_choice` says which one runs where.
 
 B batch, H heads, G key_value_heads, T queries, S keys, K d_k, V d_v.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import torch
 from torch import Tensor, nn
 
 from xformer.model.dropout import dropout
@@ -75,15 +74,3 @@ def fused(q_BHTK: Tensor, k_BGSK: Tensor, v_BGSV: Tensor, mask: Mask, scale: flo
 
 def _zero_where_empty(context_BHTV: Tensor, mask: Mask) -> Tensor:
     return context_BHTV if mask.empty is None else context_BHTV.masked_fill(mask.empty, 0.0)
-
-
-def choose(kernel: str, device: torch.device, dtype: torch.dtype) -> Kernel:
-    """Return the kernel by name; `auto` takes what was measured to be faster."""
-    if kernel == "explicit" or (kernel == "auto" and (device.type, dtype) in EXPLICIT_IS_FASTER):
-        return explicit
-    return fused
-
-
-# At sentence length, torch's fused CPU kernel takes 1.5 to 9 times as long as separate products in
-# half precision, where those run on the matrix units; in float32 it is faster at every length.
-EXPLICIT_IS_FASTER = {("cpu", torch.bfloat16), ("cpu", torch.float16)}
