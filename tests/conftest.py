@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.system.commands import SMALL, Command, run_in
+from tests.system.commands import SMALL, Command, Start, environment, run_in, words
 
 
 @pytest.fixture
 def xformer(tmp_path: Path) -> Command:
     """`xformer`, in an empty folder of this test's own."""
     return run_in(tmp_path)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts `xformer` in this test's folder and goes on; what still runs at the end is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str) -> subprocess.Popen[str]:
+        command = subprocess.Popen(
+            words(*arguments), cwd=tmp_path, env=environment(),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        started.append(command)
+        return command
+
+    yield begin
+    for command in started:
+        command.kill()  # its workers notice and end
+        command.communicate()
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -31,6 +34,7 @@ SMALL = (
 )
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., subprocess.Popen[str]]
 
 
 def environment(**changes: str) -> dict[str, str]:
@@ -54,3 +58,17 @@ def run_in(folder: Path) -> Command:
         )  # fmt: skip
 
     return run
+
+
+def status_of(run: Path) -> dict[str, Any]:
+    """What the run's `status.json` says; nothing while there is none."""
+    path = run / "status.json"
+    return dict(json.loads(path.read_text())) if path.exists() else {}
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 150.0) -> None:
+    """Wait until the condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)

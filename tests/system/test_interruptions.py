@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import signal
-import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.system.commands import SMALL, environment, run_in, words
+from tests.system.commands import SMALL, Start, run_in, status_of, wait_for
 
 LONG = (*SMALL, "trainer.updates=100000", "trainer.checkpoint_every=20", "trainer.validate_every=100000")
 
 
-def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        words(*arguments),
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def status(folder: Path) -> dict[str, Any]:
-    paths = list(folder.glob("runs/*/*/status.json"))
-    return json.loads(paths[0].read_text()) if paths else {}
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
+    """The status of the one run there is, nothing while there is none."""
+    runs = [run for run in folder.glob("runs/*/*") if not run.parts[-2].startswith(".")]
+    return status_of(runs[0]) if runs else {}
 
 
 def gone(pid: int) -> bool:
@@ -54,8 +34,10 @@ def gone(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 143)]
 )
-def test_a_signal_leaves_a_checkpoint_and_its_exit_code(tmp_path: Path, number: int, code: int) -> None:
-    command = start(tmp_path, "train", *LONG)
+def test_a_signal_leaves_a_checkpoint_and_its_exit_code(
+    start: Start, tmp_path: Path, number: int, code: int
+) -> None:
+    command = start("train", *LONG)
     wait_for(lambda: status(tmp_path).get("updates", 0) > 3)
     worker = status(tmp_path)["pid"]
     command.send_signal(number)
@@ -71,9 +53,11 @@ def test_a_signal_leaves_a_checkpoint_and_its_exit_code(tmp_path: Path, number: 
     assert newest == f"update-{status(tmp_path)['updates']:08d}.ckpt"
 
 
-def test_an_interrupted_run_goes_on_to_the_planned_update_with_each_row_once(tmp_path: Path) -> None:
+def test_an_interrupted_run_goes_on_to_the_planned_update_with_each_row_once(
+    start: Start, tmp_path: Path
+) -> None:
     arguments = ("train", *SMALL, "trainer.updates=400", "trainer.validate_every=400")
-    command = start(tmp_path, *arguments)
+    command = start(*arguments)
     wait_for(lambda: status(tmp_path).get("updates", 0) > 5)
     command.send_signal(signal.SIGINT)
     assert command.wait(timeout=60) == 130
@@ -88,8 +72,10 @@ def test_an_interrupted_run_goes_on_to_the_planned_update_with_each_row_once(tmp
         assert [int(row["update"]) for row in csv.DictReader(file)] == list(range(2, 401, 2))
 
 
-def test_a_killed_worker_is_a_failure_with_its_reason_and_is_tried_again(tmp_path: Path) -> None:
-    command = start(tmp_path, "train", *LONG)
+def test_a_killed_worker_is_a_failure_with_its_reason_and_is_tried_again(
+    start: Start, tmp_path: Path
+) -> None:
+    command = start("train", *LONG)
     wait_for(lambda: status(tmp_path).get("updates", 0) > 30)
     os.kill(status(tmp_path)["pid"], signal.SIGKILL)
     _, errors = command.communicate(timeout=60)
@@ -97,14 +83,16 @@ def test_a_killed_worker_is_a_failure_with_its_reason_and_is_tried_again(tmp_pat
     assert "SIGKILL" in errors
     assert status(tmp_path)["state"] == "failed"
     assert "SIGKILL" in status(tmp_path)["reason"]
-    again = start(tmp_path, "train", *LONG)
+    again = start("train", *LONG)
     wait_for(lambda: status(tmp_path)["state"] == "running" and status(tmp_path)["updates"] > 30)
     again.send_signal(signal.SIGINT)
     assert again.wait(timeout=60) == 130
 
 
-def test_a_killed_supervisor_takes_its_worker_along_and_the_folder_is_free(tmp_path: Path) -> None:
-    command = start(tmp_path, "train", *LONG)
+def test_a_killed_supervisor_takes_its_worker_along_and_the_folder_is_free(
+    start: Start, tmp_path: Path
+) -> None:
+    command = start("train", *LONG)
     wait_for(lambda: status(tmp_path).get("updates", 0) > 3)
     worker = status(tmp_path)["pid"]
     command.kill()
@@ -113,8 +101,8 @@ def test_a_killed_supervisor_takes_its_worker_along_and_the_folder_is_free(tmp_p
     assert status(tmp_path)["state"] == "interrupted"
 
 
-def test_of_several_starts_at_once_one_runs_and_the_others_name_it(tmp_path: Path) -> None:
-    commands = [start(tmp_path, "train", *LONG) for _ in range(4)]
+def test_of_several_starts_at_once_one_runs_and_the_others_name_it(start: Start, tmp_path: Path) -> None:
+    commands = [start("train", *LONG) for _ in range(4)]
     wait_for(lambda: sum(command.poll() is not None for command in commands) == 3)
     refused = [command for command in commands if command.poll() is not None]
     (running,) = set(commands) - set(refused)

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.system.commands import SMALL, Command, run_in
-from tests.system.test_interruptions import start, wait_for
+from tests.system.commands import SMALL, Command, Start, run_in, status_of, wait_for
 
 JOBLIB = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
 
@@ -37,7 +37,7 @@ def test_rows_with_wrong_data_are_recorded_and_the_others_go_on(xformer: Command
             (tmp_path / f"{name}.{side}").write_text(text)
     small = [word for word in SMALL if not word.startswith("data.") and "vocabulary" not in word]
     arguments = ("train", "-m", "data=files", "data.dir=.", "data.source=a", "data.target=b", *small,
-                 "tokenizer.vocabulary=265", "data.test=bad1,bad2,good")  # fmt: skip
+                 "tokenizer.vocabulary=262", "data.test=bad1,bad2,good")  # fmt: skip
     ended = xformer(*arguments)
     assert ended.returncode == 1
     assert "3 runs: 2 wrong, 1 finished" in ended.stderr
@@ -54,11 +54,16 @@ def test_rows_with_wrong_data_are_recorded_and_the_others_go_on(xformer: Command
     assert len(list((tmp_path / "runs" / "failed").iterdir())) == 1
 
 
-def test_ctrl_c_stops_the_job_and_starts_no_other_and_the_same_command_completes_all(tmp_path: Path) -> None:
+def test_ctrl_c_stops_the_job_and_starts_no_other_and_the_same_command_completes_all(
+    start: Start, tmp_path: Path
+) -> None:
     arguments = ("train", "-m", "seed=1,2,3", *SMALL, "trainer.updates=300", "trainer.validate_every=300")
-    command = start(tmp_path, *arguments)
-    statuses = lambda: [json.loads(path.read_text()) for path in tmp_path.glob("runs/custom/*/status.json")]  # noqa: E731
-    wait_for(lambda: any(status["updates"] > 5 for status in statuses()))
+    command = start(*arguments)
+
+    def statuses() -> list[dict[str, Any]]:
+        return [status_of(run) for run in tmp_path.glob("runs/custom/*")]
+
+    wait_for(lambda: any(status.get("updates", 0) > 5 for status in statuses()))
     command.send_signal(signal.SIGINT)
     _, errors = command.communicate(timeout=60)
     assert command.returncode == 130, errors
@@ -70,7 +75,7 @@ def test_ctrl_c_stops_the_job_and_starts_no_other_and_the_same_command_completes
     assert [status["updates"] for status in statuses()] == [300, 300, 300]
 
 
-def test_a_killed_row_beside_another_leaves_the_other_alone(tmp_path: Path) -> None:
+def test_a_killed_row_beside_another_leaves_the_other_alone(start: Start, tmp_path: Path) -> None:
     arguments = (
         "train",
         "-m",
@@ -80,12 +85,11 @@ def test_a_killed_row_beside_another_leaves_the_other_alone(tmp_path: Path) -> N
         "trainer.validate_every=400",
         *JOBLIB,
     )
-    command = start(tmp_path, *arguments)
-    folder = tmp_path / "runs" / "custom"
+    command = start(*arguments)
 
-    def first() -> dict[str, int]:
-        paths = list(folder.glob("*-s1-*/status.json"))
-        return json.loads(paths[0].read_text()) if paths else {}
+    def first() -> dict[str, Any]:
+        runs = list(tmp_path.glob("runs/custom/*-s1-*"))
+        return status_of(runs[0]) if runs else {}
 
     wait_for(lambda: first().get("updates", 0) > 5)
     os.kill(first()["pid"], signal.SIGKILL)

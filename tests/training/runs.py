@@ -20,11 +20,11 @@ from xformer.training.fit import Outcome, fit
 DIGITS = "0123456789"
 
 
-def write_corpus(folder: Path, *, pairs: int = 300, longest: int = 8, seed: int = 0) -> Path:
+def write_corpus(folder: Path, *, pairs: int = 300, dev: int = 20, longest: int = 8, seed: int = 0) -> Path:
     """Strings of digits and, as their translation, the same digits backwards."""
     draw = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
-    for split, count in (("train", pairs), ("valid", 20), ("test", 20)):
+    for split, count in (("train", pairs), ("valid", dev), ("test", dev)):
         sources = [" ".join(draw.choices(DIGITS, k=draw.randint(1, longest))) for _ in range(count)]
         targets = [source[::-1] for source in sources]
         for language, lines in (("fw", sources), ("bw", targets)):

@@ -151,9 +151,10 @@ class RunFolder:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                holder = self.status()
-                who = f"process {holder.pid} on {holder.host}" if holder else "another process"
-                raise BusyError(f"{self.path}: is being run by {who}; wait for it or stop it") from None
+                holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+                raise BusyError(f"{self.path}: is being run by {holder}; wait for it or stop it") from None
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
             yield descriptor
         finally:
             os.close(descriptor)
