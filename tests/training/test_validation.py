@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from xformer.scoring.corpus import score
 
 from tests.training.runs import small_run, write_corpus
 from xformer.data.batch import collate, evaluation_batches
@@ -17,6 +16,7 @@ from xformer.decoding.search import SearchSettings
 from xformer.decoding.translate import translate
 from xformer.model import build
 from xformer.model.seq2seq import Seq2Seq
+from xformer.scoring.corpus import score
 from xformer.training.ranks import Ranks
 from xformer.training.validation import Stopped, Validation, negative_log_likelihood, perplexity
 

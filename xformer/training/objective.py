@@ -4,10 +4,10 @@ The smoothed target is the paper's: 1 − ε on the reference plus ε spread eve
 the vocabulary, the reference and the control tokens (padding's among them) included. Padded positions
 never come here: callers select the real ones first, so padding is in no sum and costs no projection.
 
-The logits are by far the largest tensor of a small Transformer. They are made, used and dropped a few
-hundred rows at a time, and the gradient is formed while they are there, in the forward pass.
+The logits are by far the largest tensor of a small Transformer. They are made and used a few hundred
+rows at a time, and the gradient is formed while they are there, in the forward pass.
 
-Shapes: N real target positions, D d_model, W vocabulary, C rows of one chunk.
+Shapes: B batch, T target length, N real target positions, D d_model, W vocabulary, C rows of one chunk.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from xformer.training.precision import matmul_dtype
 if TYPE_CHECKING:
     from xformer.model.seq2seq import Seq2Seq
 
-# Logits of one chunk, in numbers: few enough for a CPU's cache, enough to keep a GPU busy.
-_CHUNK = {"cpu": 2**20, "cuda": 2**26}
+# Logits in one chunk: few enough to stay near a processor's caches, enough to keep it busy.
+_CHUNK = {"cpu": 2**22, "cuda": 2**25}
 _FEWEST_ROWS = 256  # with fewer, adding up the weight's gradient once a chunk costs more than is won
 
 
@@ -39,8 +39,7 @@ def loss_sums(
         differentiable: Any = _LossWithGradient.apply  # torch leaves it untyped
         loss, nll = differentiable(hidden_ND, weight_WD, target_N, smoothing)
         return loss, nll
-    loss, nll = _sums(hidden_ND, weight_WD, target_N, smoothing, None, None)
-    return loss, nll
+    return _sums(hidden_ND, weight_WD, target_N, smoothing)
 
 
 def real_positions(target_BT: Tensor) -> Tensor:
@@ -63,36 +62,71 @@ def _sums(
     weight_WD: Tensor,
     target_N: Tensor,
     smoothing: float,
-    hidden_gradient_ND: Tensor | None,
-    weight_gradient_WD: Tensor | None,
+    gradients: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Both sums; fills in the gradients of the first for which there is room."""
+    """Both sums; adds the gradient of the first to `gradients`, those of hidden states and weight.
+
+    With lse the logarithm of the sum of a position's exponentiated logits, its smoothed loss is
+
+        (1 − ε) (lse − logit of the reference) + ε (lse − mean of its logits)
+
+    The last mean is linear in the hidden state: it acts through the mean of the weight, once for all
+    positions, and is never formed from the logits.
+    """
     compute = matmul_dtype(hidden_ND)
     weight = weight_WD.to(compute)
-    chunk = max(_FEWEST_ROWS, _CHUNK.get(hidden_ND.device.type, 2**20) // len(weight))
-    loss = hidden_ND.new_zeros((), dtype=weight_WD.dtype)
-    nll = torch.zeros_like(loss)
-    for start in range(0, len(target_N), chunk):
-        rows = slice(start, start + chunk)
+    nll_sum = weight_WD.new_zeros(())
+    lse_sum = weight_WD.new_zeros(())
+    room = _Room(len(hidden_ND), weight_WD, compute)
+    for start in range(0, len(target_N), room.rows):
+        rows = slice(start, start + room.rows)
         hidden_CD, target_C1 = hidden_ND[rows].to(compute), target_N[rows, None]
-        logits_CW = (hidden_CD @ weight.T).to(loss.dtype)
-        log_p_CW = torch.log_softmax(logits_CW, dim=-1)
-        chunk_nll = -log_p_CW.gather(1, target_C1).sum()
-        nll += chunk_nll
-        loss += (1 - smoothing) * chunk_nll
-        if smoothing > 0:
-            loss -= smoothing * log_p_CW.mean(1).sum()
-        if hidden_gradient_ND is None or weight_gradient_WD is None:
-            continue
-        # d loss / d logits = p − smoothed target, made in place of log p.
-        gradient_CW = log_p_CW.exp_()
-        if smoothing > 0:
-            gradient_CW -= smoothing / weight.shape[0]
-        gradient_CW.scatter_add_(1, target_C1, gradient_CW.new_full(target_C1.shape, smoothing - 1))
-        gradient = gradient_CW.to(compute)
-        hidden_gradient_ND[rows] = gradient @ weight
-        _add_product(weight_gradient_WD, gradient.T, hidden_CD)
-    return loss, nll
+        logits_CW = room.project(hidden_CD, weight)
+        reference_C1 = logits_CW.gather(1, target_C1)
+        log_p_CW = room.log_softmax(logits_CW)
+        nll_C1 = -log_p_CW.gather(1, target_C1)
+        nll_sum += nll_C1.sum()
+        lse_sum += (nll_C1 + reference_C1).sum()
+        if gradients is not None:
+            # Of the loss by the logits: probabilities, less 1 − ε at the reference.
+            gradient_CW = log_p_CW.exp_()
+            gradient_CW.scatter_add_(1, target_C1, torch.full_like(nll_C1, smoothing - 1))
+            gradient = room.narrow(gradient_CW)
+            gradients[0][rows] += gradient @ weight
+            _add_product(gradients[1], gradient.T, hidden_CD)
+    mean_D, sum_D = weight_WD.mean(0), hidden_ND.to(weight_WD.dtype).sum(0)
+    if gradients is not None:
+        gradients[0].sub_(smoothing * mean_D)
+        gradients[1].sub_(smoothing / len(weight_WD) * sum_D)
+    return (1 - smoothing) * nll_sum + smoothing * (lse_sum - sum_D.dot(mean_D)), nll_sum
+
+
+class _Room:
+    """Memory for the logits of a chunk, used for each in turn: fresh pages would cost as much again."""
+
+    def __init__(self, positions: int, weight_WD: Tensor, compute: torch.dtype) -> None:
+        numbers = _CHUNK.get(weight_WD.device.type, _CHUNK["cpu"])
+        self.rows = max(1, min(positions, max(_FEWEST_ROWS, numbers // len(weight_WD))))
+        self._logits_CW = weight_WD.new_empty(self.rows, len(weight_WD))
+        self._log_p_CW = torch.empty_like(self._logits_CW)
+        exact = compute == weight_WD.dtype
+        self._narrow_CW = None if exact else torch.empty_like(self._logits_CW, dtype=compute)
+
+    def project(self, hidden_CD: Tensor, weight_WD: Tensor) -> Tensor:
+        """Logits, multiplied in the type of the arguments and kept in that of the model's weights."""
+        logits_CW = self._logits_CW[: len(hidden_CD)]
+        if self._narrow_CW is None:
+            return torch.mm(hidden_CD, weight_WD.T, out=logits_CW)
+        return logits_CW.copy_(torch.mm(hidden_CD, weight_WD.T, out=self._narrow_CW[: len(hidden_CD)]))
+
+    def log_softmax(self, logits_CW: Tensor) -> Tensor:
+        return torch.log_softmax(logits_CW, dim=1, out=self._log_p_CW[: len(logits_CW)])
+
+    def narrow(self, gradient_CW: Tensor) -> Tensor:
+        """The gradient in the type in which it will be multiplied."""
+        if self._narrow_CW is None:
+            return gradient_CW
+        return self._narrow_CW[: len(gradient_CW)].copy_(gradient_CW)
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
@@ -110,9 +144,9 @@ class _LossWithGradient(torch.autograd.Function):
     def forward(
         ctx: Any, hidden_ND: Tensor, weight_WD: Tensor, target_N: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        hidden_gradient_ND, weight_gradient_WD = torch.zeros_like(hidden_ND), torch.zeros_like(weight_WD)
-        loss, nll = _sums(hidden_ND, weight_WD, target_N, smoothing, hidden_gradient_ND, weight_gradient_WD)
-        ctx.save_for_backward(hidden_gradient_ND, weight_gradient_WD)
+        gradients = torch.zeros_like(hidden_ND), torch.zeros_like(weight_WD)
+        loss, nll = _sums(hidden_ND, weight_WD, target_N, smoothing, gradients)
+        ctx.save_for_backward(*gradients)
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
