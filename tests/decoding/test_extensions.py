@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from xformer.decoding.extensions import best_extensions
+from xformer.decoding.extensions import best_extensions, log_sum_exp
 
 
 @pytest.mark.parametrize("vocabulary", [3, 63, 64, 65, 640, 1000])
@@ -35,3 +35,9 @@ def test_an_empty_place_is_not_extended_while_there_are_others() -> None:
     logits = torch.zeros(1, 2, 200)
     found = best_extensions(logits, torch.tensor([[-torch.inf, 0.0]]), 4)
     assert found.origin_AN.tolist() == [[1, 1, 1, 1]]
+
+
+@pytest.mark.parametrize(("rows", "vocabulary"), [(1, 3), (300, 5000), (3, 2**19 + 1)])
+def test_log_sum_exp_is_of_every_row(rows: int, vocabulary: int) -> None:
+    logits = 20 * torch.randn(rows, vocabulary, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(log_sum_exp(logits), logits.double().logsumexp(-1).float())

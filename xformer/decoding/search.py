@@ -24,7 +24,7 @@ from torch import Tensor
 
 from xformer.data.vocabulary import PAD, UNK
 from xformer.decoding.beams import Ended, Growing, Hypothesis
-from xformer.decoding.extensions import Extensions, best_extensions
+from xformer.decoding.extensions import Extensions, best_extensions, log_sum_exp
 from xformer.decoding.length import length_limits
 from xformer.decoding.protocol import Decodable, DecoderState, State
 from xformer.errors import UserError
@@ -119,7 +119,7 @@ def beam_search(
     state = model.start(source_BS, source_mask_BS, longest)
     for length in range(1, longest + 1):
         logits_RW = model.step(searched.growing.last_token_R(bos), state).float()
-        log_total_R = logits_RW.logsumexp(-1)
+        log_total_R = log_sum_exp(logits_RW)
         logits_RW.index_fill_(1, never, -torch.inf)
         if length >= shortest:
             _only_eos(logits_RW, searched.limit_A == length, eos)
