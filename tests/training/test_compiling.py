@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import torch
+from torch._dynamo.utils import counters
 
 from tests.training.runs import checkpoint, rows, small_run, train
 from xformer.training import compiling
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
+# In a process of its own: torch remembers for as long as it lives which compilers it found.
+WITHOUT_A_COMPILER = """
+import logging, sys
+from pathlib import Path
+from tests.training.runs import small_run, train
 
-@pytest.fixture(autouse=True)
-def fresh_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No code compiled before, by this process or another."""
-    torch._dynamo.reset()
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
-    monkeypatch.setenv("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
+folder = Path(sys.argv[1])
+print(train(*small_run(folder, trainer__compile="on", trainer__updates=3), folder / "run").state)
+"""
 
 
 def test_auto_compiles_long_runs_on_a_gpu_alone() -> None:
@@ -31,27 +38,39 @@ def test_auto_compiles_long_runs_on_a_gpu_alone() -> None:
     assert compiling._wanted("on", CPU, 1)
 
 
-def test_without_a_compiler_one_line_is_said_and_the_run_is_eager(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, logger="xformer")
-    monkeypatch.setenv("CXX", "/nonexistent")
-    monkeypatch.setenv("PATH", "/nonexistent")
-    monkeypatch.setattr("torch._inductor.config.cpp.cxx", (None, "/nonexistent"))
-    outcome = train(*small_run(tmp_path, trainer__compile="on", trainer__updates=3), tmp_path / "run")
-    assert outcome.state == "finished"
-    said = [record.getMessage() for record in caplog.records if "compile" in record.getMessage()]
-    assert len(said) == 1
-    assert said[0].startswith("training runs eager")
-    assert "\n" not in said[0]
+def test_without_a_compiler_one_line_is_said_and_the_run_is_eager(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_COMPILER, tmp_path],
+        env={
+            **os.environ,
+            "CXX": "/nonexistent",
+            "PATH": "/nonexistent",
+            "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
+        },
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "finished"
+    assert [line.split(":")[0] for line in lines if "compile" in line] == ["training runs eager"]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler here")
-def test_a_compiled_run_stores_the_same_names_and_learns_alike(tmp_path: Path) -> None:
+def test_a_compiled_run_stores_the_same_names_and_learns_alike(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, logger="xformer")
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
+    torch._dynamo.reset()
+    counters.clear()
     for setting in ("off", "on"):
         changes = {"trainer__updates": 5, "model__dropout": 0.0}
         train(*small_run(tmp_path, trainer__compile=setting, **changes), tmp_path / setting)
+    assert not any("eager" in record.getMessage() for record in caplog.records)
+    assert counters["stats"]["unique_graphs"] > 1  # more than the trial
     compiled, eager = (checkpoint(tmp_path / setting, 5)["state_dict"] for setting in ("on", "off"))
     assert compiled.keys() == eager.keys()
     losses = [[float(row["loss"]) for row in rows(tmp_path / setting)] for setting in ("on", "off")]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.training.runs import adam_moments, checkpoint, rows, small_run, train, write_corpus
+from tests.training.runs import adam_moments, checkpoint, rows, small_run, stop_after, train, write_corpus
 from xformer.training.checkpoints import list_checkpoints
 from xformer.training.ranks import Ranks
 
@@ -32,6 +32,7 @@ LONE = {**MANY, "batch__tokens_per_device": 400}  # one micro-batch an update: t
 CASES: dict[str, dict[str, Any]] = {
     "many": {"changes": MANY},
     "lone": {"changes": LONE},
+    "moved": {"changes": MANY},  # begun by one process, stopped, continued by two
     "stopped": {"changes": MANY, "stop": [1, 2]},  # the second rank only, at the second of its calls
 }
 
@@ -43,6 +44,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(place / "corpus", pairs=100)
     for name, case in CASES.items():
         train(*small_run(place, **case["changes"]), place / f"{name}_alone")
+    train(*small_run(place, **MANY), place / "moved", stop=stop_after(4))
     cases = {
         name: {**case, "changes": {**case["changes"], "trainer__devices": 2}} for name, case in CASES.items()
     }
@@ -66,11 +68,12 @@ def test_two_ranks_make_the_gradients_of_one(place: Path, name: str) -> None:
             assert (one - other).abs().max() <= 1e-10 * other.abs().max()
 
 
-def test_two_ranks_end_with_the_weights_of_one(place: Path) -> None:
-    found, expected = (checkpoint(place / name, 12)["state_dict"] for name in ("many", "many_alone"))
+@pytest.mark.parametrize("name", ["many", "moved"])
+def test_two_ranks_end_with_the_weights_of_one(place: Path, name: str) -> None:
+    found, expected = (checkpoint(place / which, 12)["state_dict"] for which in (name, "many_alone"))
     assert found.keys() == expected.keys()
-    for name in found:
-        assert torch.allclose(found[name], expected[name], rtol=0, atol=1e-9)
+    for weight in found:
+        assert torch.allclose(found[weight], expected[weight], rtol=0, atol=1e-9)
 
 
 def test_both_ranks_make_the_same_number_of_updates(place: Path) -> None:

@@ -61,7 +61,7 @@ def assert_same(folder: Path, unbroken: Path) -> None:
         assert state(folder, update) == state(unbroken, update)
 
 
-@pytest.mark.parametrize("stops", [[4], [10], [16], [1, 1, 1], [6, 7]], ids=str)
+@pytest.mark.parametrize("stops", [[4], [10], [16], [10, 1], [1, 1, 1], [6, 7]], ids=str)
 def test_stopped_and_resumed_equals_unbroken(place: Path, unbroken: Path, stops: list[int]) -> None:
     name = f"stopped{'_'.join(map(str, stops))}"
     for count in stops:

@@ -17,7 +17,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import lightning.pytorch as lightning
 import torch
@@ -37,6 +37,15 @@ from xformer.training.validation import Stopped, Validation
 State = Literal["finished", "diverged", "interrupted"]
 
 _STOP_AGREED_EVERY = 8  # updates; several ranks must stop at the same one, and asking costs a wait
+
+
+class _Unread(NamedTuple):
+    """An update whose sums still lie on the device."""
+
+    update: int  # counted from 1
+    source_tokens: int
+    target_tokens: int
+    sums: Tensor  # as `TranslationModule.training_step` returns them
 
 
 class Bookkeeping(lightning.Callback):
@@ -67,7 +76,7 @@ class Bookkeeping(lightning.Callback):
         self._reporter = reporter
         self._ranks = ranks
         self._stop = stop
-        self._unread: list[tuple[Update, Tensor]] = []
+        self._unread: list[_Unread] = []
         self._saved = 0  # the update of the last checkpoint
         self._clock = time.perf_counter()
         self._sigterm = signal.getsignal(signal.SIGTERM)
@@ -103,7 +112,7 @@ class Bookkeeping(lightning.Callback):
     ) -> None:
         module = cast(TranslationModule, pl_module)
         self.updates = batch.number + 1
-        self._unread.append((batch, outputs["sums"]))
+        self._unread.append(_Unread(self.updates, batch.source_tokens, batch.target_tokens, outputs["sums"]))
         stopping = self._stop_asked()
         saving = stopping or self._checkpoint_due()
         if saving or self._row_due() or self._reading_is_free():
@@ -160,21 +169,21 @@ class Bookkeeping(lightning.Callback):
     def _read(self) -> None:
         """Enter the updates made since the last reading into the books; notice the first to diverge."""
         unread, self._unread = self._unread, []
-        values_N3 = torch.stack([sums for _, sums in unread])
+        values_N3 = torch.stack([each.sums for each in unread])
         # Each rank has the loss of its own micro-batches, and all the same norm.
         losses_N2 = self._ranks.sum(values_N3[:, :2])
         norms_N = values_N3[:, 2].tolist()
-        for (update, _), (loss, nll), norm in zip(unread, losses_N2.tolist(), norms_N, strict=True):
+        for each, (loss, nll), norm in zip(unread, losses_N2.tolist(), norms_N, strict=True):
             self.ledger.enter(
-                source_tokens=update.source_tokens,
-                target_tokens=update.target_tokens,
+                source_tokens=each.source_tokens,
+                target_tokens=each.target_tokens,
                 loss=loss,
                 nll=nll,
                 gradient_norm=norm,
             )
-            reason = self._watch.look(update.number + 1, loss / update.target_tokens, norm)
+            reason = self._watch.look(each.update, loss / each.target_tokens, norm)
             if reason is not None:
-                self.state, self.reason, self.updates = "diverged", reason, update.number + 1
+                self.state, self.reason, self.updates = "diverged", reason, each.update
                 return
 
     def _save(self, trainer: lightning.Trainer) -> None:

@@ -98,6 +98,8 @@ def fit(
         if ranks.rank == 0:
             _log.info("training from update %d to %d on %s", start, settings.updates, ranks.describe())
         trainer.fit(module, train_dataloaders=Stream(loader), ckpt_path=resume, weights_only=True)
+    if ranks.rank == 0 and books.reason is not None:
+        _log.info("%s: %s", books.state, books.reason)
     total, peak = books.ledger.total, ranks.max(_peak_memory(ranks.device))
     ranks.part()
     return Outcome(

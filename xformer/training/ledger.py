@@ -10,7 +10,6 @@ from typing import Any
 class Tally:
     """Sums over some updates, in float64 and in the order of the updates, so that a resume adds alike."""
 
-    updates: int = 0
     tokens: int = 0  # real source and target tokens
     target_tokens: int = 0
     loss: float = 0.0  # smoothed, nats
@@ -45,7 +44,6 @@ class Ledger:
     ) -> None:
         """Add one update."""
         for tally in (self.total, self.interval):
-            tally.updates += 1
             tally.tokens += source_tokens + target_tokens
             tally.target_tokens += target_tokens
             tally.loss += loss
