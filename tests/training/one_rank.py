@@ -1,7 +1,7 @@
-"""One rank of several, for test_ranks.py: `torchrun -m tests.training.one_rank FOLDER CASES`.
+"""One rank of several, for test_ranks.py: `torchrun -m tests.training.one_rank RUN CASE`.
 
-CASES is JSON: for each run its name, the changes to the small configuration, and, where it is to be
-stopped, the rank and the number of the call at which that rank's `stop` first asks for it.
+CASE is JSON: the changes to the small configuration and, where it is to be stopped, the rank and the number
+of the call at which that rank's `stop` first asks for it.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from tests.training.runs import small_run, stop_after, train
 
 
-def main(folder: Path, cases: dict[str, dict[str, object]]) -> None:
+def main(run: Path, case: dict[str, Any]) -> None:
+    """Train as one rank, and leave how that ended beside the run."""
     rank = int(os.environ["RANK"])
-    for name, case in cases.items():
-        asked = case.get("stop")
-        here = isinstance(asked, list) and asked[0] == rank
-        stop = stop_after(asked[1]) if here and isinstance(asked, list) else lambda: None
-        changes = case["changes"]
-        assert isinstance(changes, dict)
-        outcome = train(*small_run(folder, **changes), folder / name, stop=stop)
-        (folder / f"{name}.rank{rank}.json").write_text(json.dumps([outcome.state, outcome.updates]))
+    who, when = case.get("stop", (None, 0))
+    stop = stop_after(when) if who == rank else lambda: None
+    outcome = train(*small_run(run.parent, **case["changes"]), run, stop=stop)
+    run.with_name(f"{run.name}.rank{rank}.json").write_text(json.dumps([outcome.state, outcome.updates]))
 
 
 if __name__ == "__main__":

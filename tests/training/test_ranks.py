@@ -48,15 +48,20 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cases = {
         name: {**case, "changes": {**case["changes"], "trainer__devices": 2}} for name, case in CASES.items()
     }
+    # A process joins one group in its life, as in real use: each case has processes of its own.
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    done = subprocess.run(
-        [*torchrun, "-m", "tests.training.one_rank", str(place), json.dumps(cases)],
-        timeout=200,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    started = [
+        subprocess.Popen(
+            [*torchrun, "-m", "tests.training.one_rank", str(place / name), json.dumps(case)],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        for name, case in cases.items()
+    ]
+    for ranks in started:
+        _, errors = ranks.communicate(timeout=200)
+        assert ranks.returncode == 0, errors[-3000:]
     return place
 
 
