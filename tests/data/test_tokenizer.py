@@ -62,7 +62,7 @@ def test_text_that_looks_like_a_control_token_is_text_even_when_learned_from(tex
 
 
 def test_a_character_never_seen_in_training_has_ids(tokenizer: Tokenizer) -> None:
-    assert len(tokenizer.encode(["語"])[0]) == 3  # its three bytes
+    assert len(tokenizer.encode(["語"])[0]) == 4  # its three bytes, after the space before every line
 
 
 def test_many_lines_are_encoded_like_one_at_a_time(

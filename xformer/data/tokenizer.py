@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 import tokenizers
-from tokenizers import decoders, models, pre_tokenizers, trainers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from xformer.data.vocabulary import BOS, EOS, PAD, UNK
 from xformer.errors import UserError
@@ -90,8 +90,10 @@ def train_tokenizer(lines: Iterable[str], vocabulary: int) -> Tokenizer:
             f"alone need {SMALLEST_VOCABULARY}. Set it to at least that."
         )
     engine = tokenizers.Tokenizer(models.BPE())
+    # A space before each line, off again after decoding: the first word is then the same as elsewhere.
+    engine.normalizer = normalizers.Prepend(" ")
     engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    engine.decoder = decoders.ByteLevel()
+    engine.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
         min_frequency=_MIN_FREQUENCY,

@@ -43,14 +43,11 @@ class Draw:
 
 
 class Zipf(Generic[Item]):
-    """Items of which the one at rank r (from 0) is drawn in proportion to 1 / (r + shift).
+    """Items in order of rank, the one at rank r (from 1) drawn in proportion to 1 / r: Zipf's law."""
 
-    Zipf's law with Mandelbrot's shift, which keeps the first few words from taking everything.
-    """
-
-    def __init__(self, items: Sequence[Item], shift: int) -> None:
+    def __init__(self, items: Sequence[Item]) -> None:
         self.items = tuple(items)
-        self._cumulative = list(accumulate(1_000_000 // (rank + shift) for rank in range(len(self.items))))
+        self._cumulative = list(accumulate(1_000_000 // rank for rank in range(1, len(self.items) + 1)))
 
     def draw(self, draw: Draw) -> Item:
         """Return one item."""

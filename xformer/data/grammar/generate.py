@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from xformer.config import schema
 from xformer.data.grammar.draw import Draw
-from xformer.data.grammar.sentences import ORDINARY, Habit, Speaker
+from xformer.data.grammar.sentences import ORDINARY, TALKATIVE, Speaker
 from xformer.data.grammar.source import source_line
 from xformer.data.grammar.target import target_line
 
@@ -17,14 +16,10 @@ TARGET_LANGUAGE = "qno"
 # Part of the identity of the generated text: raised whenever a rule or the lexicon changes.
 GRAMMAR_VERSION = 1
 
-SHORTEST, LONGEST = 3, 40  # words, on either side, of all splits but `long`
-LONG_SHORTEST, LONG_LONGEST = 41, 60  # words, on either side, of `long`
-
-TALKATIVE = replace(
-    ORDINARY, more_clauses=60, linked=60, owner=25, relative=40, place=40, clausal=25, pair=16
-)
-
 Pairs = tuple[list[str], list[str]]
+
+ORDINARY_WORDS = range(3, 41)  # words a sentence has, on either side, in all splits but `long`
+LONG_WORDS = range(41, 61)
 
 
 def generate(config: schema.GrammarData) -> dict[str, Pairs]:
@@ -36,29 +31,35 @@ def generate(config: schema.GrammarData) -> dict[str, Pairs]:
     `GRAMMAR_VERSION` alone, to the byte.
     """
     sizes = {"train": config.train_pairs, "valid": config.valid_pairs, "test": config.test_pairs}
-    ordinary = _distinct(2 * config.seed, ORDINARY, SHORTEST, LONGEST)
-    pile = Draw(2 * config.seed).shuffled([next(ordinary) for _ in range(sum(sizes.values()))])
+    ordinary = _distinct(Draw(3 * config.seed), ORDINARY_WORDS, talkative=2)
+    pile = [next(ordinary) for _ in range(sum(sizes.values()))]
+    pile = Draw(3 * config.seed + 1).shuffled(pile)
     splits = {}
     for name, size in sizes.items():
-        dealt, pile = pile[:size], pile[size:]
-        splits[name] = _columns(dealt)
-    long = _distinct(2 * config.seed + 1, TALKATIVE, LONG_SHORTEST, LONG_LONGEST)
+        splits[name] = _columns(pile[:size])
+        del pile[:size]
+    long = _distinct(Draw(3 * config.seed + 2), LONG_WORDS, talkative=100)
     splits["long"] = _columns([next(long) for _ in range(config.long_pairs)])
     return splits
 
 
-def _distinct(seed: int, habit: Habit, shortest: int, longest: int) -> Iterator[tuple[str, str]]:
-    """Yield pairs without end, each new, both sides from `shortest` to `longest` words long."""
-    speaker, seen = Speaker(Draw(seed), habit), set[str]()
+def _distinct(draw: Draw, words: range, talkative: int) -> Iterator[tuple[str, str]]:
+    """Yield pairs without end, each new, `talkative` percent of the sentences drawn by that habit."""
+    speakers = Speaker(draw, ORDINARY), Speaker(draw, TALKATIVE)
+    seen: set[str] = set()
     while True:
-        sentence = speaker.sentence()
+        sentence = speakers[draw.chance(talkative)].sentence()
         source = source_line(sentence)
-        if source in seen or not shortest <= source.count(" ") + 1 <= longest:
+        if source in seen or _words(source) not in words:
             continue
         target = target_line(sentence)
-        if shortest <= target.count(" ") + 1 <= longest:
+        if _words(target) in words:
             seen.add(source)
             yield source, target
+
+
+def _words(line: str) -> int:
+    return line.count(" ") + 1
 
 
 def _columns(pairs: list[tuple[str, str]]) -> Pairs:

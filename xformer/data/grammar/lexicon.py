@@ -1,4 +1,4 @@
-"""The words of the two languages: open classes invented from a fixed seed, closed classes by hand.
+"""The words of the two languages: stems coined from a fixed seed, little words and endings by hand.
 
 The lexicon belongs to the language, not to a corpus: every seed of the data gives other sentences
 of the same language, so that a trained model can be tried on fresh text.
@@ -13,13 +13,10 @@ from functools import cache
 from xformer.data.grammar.draw import Draw, Zipf
 
 _SEED = 1706_03762
-_SOURCE_CONSONANTS, _SOURCE_VOWELS = "bdgklmnprstv", "aeiou"
-_TARGET_CONSONANTS, _TARGET_VOWELS = "fhjlmnrstwxz", "aeioöü"
-_NAME_CONSONANTS, _NAME_VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 class Gender(IntEnum):
-    """Noun class of the target language, nowhere to be seen in the source."""
+    """Gender of a target noun, nowhere to be seen in the source; O is that of things without life."""
 
     A = 0
     E = 1
@@ -27,7 +24,7 @@ class Gender(IntEnum):
 
 
 class Case(IntEnum):
-    """Case of the target language: which part a noun phrase plays in its clause."""
+    """Case of the target language: the part that a noun phrase plays in its clause."""
 
     NOMINATIVE = 0
     ACCUSATIVE = 1
@@ -44,17 +41,16 @@ class Valency(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A noun with one sense, or two of which the group of the governing verb decides."""
+    """A noun with one sense, or two of different gender: the group of the governing verb decides."""
 
     source: str
     targets: tuple[str, ...]
     genders: tuple[Gender, ...]
-    animate: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb with one sense, or two of which the animacy of its object (else subject) decides."""
+    """A verb with one sense, or two: whether its object (else its subject) is a thing decides."""
 
     source: str
     targets: tuple[str, ...]
@@ -64,7 +60,7 @@ class Verb:
 
 @dataclass(frozen=True, slots=True)
 class Adjective:
-    """An adjective with one sense, or two of which the animacy of its noun decides."""
+    """An adjective with one sense, or two: whether its noun is a thing decides."""
 
     source: str
     targets: tuple[str, ...]
@@ -72,7 +68,7 @@ class Adjective:
 
 @dataclass(frozen=True, slots=True)
 class Particle:
-    """A word that never changes: adverb, preposition, conjunction, word of time."""
+    """A word that never changes: an adverb or a preposition."""
 
     source: str
     target: str
@@ -80,42 +76,49 @@ class Particle:
 
 @dataclass(frozen=True, slots=True)
 class TimeWord(Particle):
-    """A word of time and the ending that it calls for on every verb of the sentence."""
+    """A word of time, last in the source, first in the target, that sets the tense of every verb."""
 
     tense: str
 
 
 @dataclass(frozen=True, slots=True)
 class Link(Particle):
-    """A conjunction; `fronted` ones put their clause before the main one in the target."""
+    """A conjunction; the clause of a `fronted` one stands before the main clause in the target."""
 
     fronted: bool
 
 
 class Source:
-    """Closed-class words and endings of the source language."""
+    """Little words and the one ending of the source language."""
 
-    ARTICLE, OF, WHO, THAT, NOT, AND, PRONOUN = "la", "ro", "ke", "ta", "ne", "e", "su"
+    ARTICLE, OF, WHO, THAT, NOT, AND, THEN, PRONOUN, ASK = "la", "ro", "ke", "ta", "ne", "e", "u", "su", "mo"
     PLURAL = "i"
 
 
 class Target:
-    """Closed-class words and endings of the target language, indexed by gender, number and case."""
+    """Little words and endings of the target language."""
 
-    THAT, NOT, AND = "da", "nu", "ha"
-    CONCORD = (("a", "as"), ("e", "es"), ("o", "os"))  # gender, number: verbs and adjectives
-    PRONOUN = (("vja", "vjas"), ("vje", "vjes"), ("vjo", "vjos"))  # gender, number
-    NOUN = (("", "ir"), ("em", "im"), ("ul", "uv"))  # case, number
-    ARTICLE = tuple(
-        tuple((f"{c}{v}p", f"{c}{v}ps") for v in "aeo") for c in ("", "d", "g")
-    )  # case, gender, number
-    WHO = tuple(tuple((f"{c}{v}", f"{c}{v}s") for v in "aeo") for c in ("k", "kj"))  # case, gender, number
+    THAT, NOT, AND, THEN, ASK = "da", "nu", "ha", "jo", "xu"
+    PLURAL = "ir"
     PRESENT, PAST, FUTURE = "", "et", "ov"
+    # By gender and number: the endings of verbs and adjectives, and the pronoun.
+    CONCORD = (("a", "as"), ("e", "es"), ("o", "os"))
+    PRONOUN = (("vja", "vjas"), ("vje", "vjes"), ("vjo", "vjos"))
+    # By case, gender and number; a relative pronoun is never oblique.
+    ARTICLE = (
+        (("ap", "aps"), ("ep", "eps"), ("op", "ops")),
+        (("dap", "daps"), ("dep", "deps"), ("dop", "dops")),
+        (("gap", "gaps"), ("gep", "geps"), ("gop", "gops")),
+    )
+    WHO = (
+        (("ya", "yas"), ("ye", "yes"), ("yo", "yos")),
+        (("dya", "dyas"), ("dye", "dyes"), ("dyo", "dyos")),
+    )
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Every open-class word, each class in order of rank."""
+    """Every word with a stem, each class in order of rank."""
 
     nouns: Zipf[Noun]
     verbs: tuple[Zipf[Verb], ...]  # by valency
@@ -128,74 +131,72 @@ class Lexicon:
 
 
 class _Coiner:
-    """Coins stems that end in a consonant and are unlike all that were coined before.
+    """Coins stems of consonant, vowel, consonant, each unlike all before.
 
-    Function words and endings hold other letters or end in a vowel, so no stem looks like one.
-    Frequent words are short, rare ones long (Zipf's law of abbreviation).
+    Of the little words only articles have that shape; the others end in a vowel or hold a `y` or `vj`.
     """
 
-    def __init__(self) -> None:
-        self.draw = Draw(_SEED)
-        self._taken: set[str] = set()
+    def __init__(self, draw: Draw) -> None:
+        self._draw = draw
+        self._taken = {form for case in Target.ARTICLE for gender in case for form in gender}
 
-    def source(self, rank: int) -> str:
-        return self._coin(_SOURCE_CONSONANTS, _SOURCE_VOWELS, rank)
+    def source(self) -> str:
+        return self._coin("bdgklmnprstv", "aeiou", "bdgklmnprstv")
 
-    def target(self, rank: int) -> str:
-        return self._coin(_TARGET_CONSONANTS, _TARGET_VOWELS, rank)
+    def target(self) -> str:
+        return self._coin("fhjlmnrstwxz", "aeioöü", "fhjlmnrstwxz")
 
-    def _coin(self, consonants: str, vowels: str, rank: int) -> str:
-        pick = self.draw.pick
+    def word(self, rank: int, ambiguous: bool) -> tuple[str, tuple[str, ...]]:
+        """Return a source stem and its target stems: two for an ambiguous word, itself for a loan."""
+        source = self.source()
+        if ambiguous:
+            return source, (self.target(), self.target())
+        return source, (source if rank % 6 != 5 else self.target(),)
+
+    def _coin(self, onsets: str, vowels: str, codas: str) -> str:
         while True:
-            first = pick(consonants) + pick(vowels) if rank >= 24 else ""
-            stem = first + pick(consonants) + pick(vowels) + pick(consonants)
+            stem = self._draw.pick(onsets) + self._draw.pick(vowels) + self._draw.pick(codas)
             if stem not in self._taken:
                 self._taken.add(stem)
                 return stem
 
 
-def _every(rank: int, nth: int) -> bool:
-    """Spread a property evenly over the ranks, beginning with a frequent word."""
-    return rank % nth == 2
-
-
 @cache
 def lexicon() -> Lexicon:
-    """Return the words of the language; the same objects on every call."""
-    coin = _Coiner()
-
-    def senses(rank: int, ambiguous: bool) -> tuple[str, ...]:
-        return tuple(coin.target(rank) for _ in range(1 + ambiguous))
+    """Return the words of the language; the same object on every call."""
+    draw = Draw(_SEED)
+    coin = _Coiner(draw)
 
     def noun(rank: int) -> Noun:
-        targets = senses(rank, ambiguous=_every(rank, 6))
-        first = coin.draw.below(3)
-        genders = tuple(Gender((first + sense) % 3) for sense in range(len(targets)))
-        return Noun(coin.source(rank), targets, genders, animate=coin.draw.chance(50))
+        source, targets = coin.word(rank, ambiguous=rank % 10 == 4)
+        first = draw.below(3)
+        return Noun(source, targets, tuple(Gender((first + sense) % 3) for sense in range(len(targets))))
 
     def verb(rank: int, valency: Valency) -> Verb:
-        ambiguous = valency is not Valency.CLAUSAL and _every(rank, 4)
-        return Verb(coin.source(rank), senses(rank, ambiguous), valency, group=coin.draw.below(2))
+        ambiguous = valency is not Valency.CLAUSAL and rank % 6 == 3
+        return Verb(*coin.word(rank, ambiguous), valency, group=draw.below(2))
 
-    def particle(rank: int) -> Particle:
-        return Particle(coin.source(rank), coin.target(rank))
+    def adjective(rank: int) -> Adjective:
+        return Adjective(*coin.word(rank, ambiguous=rank % 6 == 3))
 
     def time(rank: int) -> TimeWord:
         tense = (Target.PAST, Target.FUTURE, Target.PRESENT)[rank % 3]
-        return TimeWord(coin.source(rank), coin.target(rank), tense)
+        return TimeWord(coin.source(), coin.target(), tense)
 
-    counts = {Valency.INTRANSITIVE: 30, Valency.TRANSITIVE: 50, Valency.CLAUSAL: 10}
+    def particle(_: int) -> Particle:
+        return Particle(coin.source(), coin.target())
+
+    def link(rank: int) -> Link:
+        return Link(coin.source(), coin.target(), fronted=rank % 3 == 1)
+
+    sizes = {Valency.INTRANSITIVE: 18, Valency.TRANSITIVE: 30, Valency.CLAUSAL: 6}
     return Lexicon(
-        nouns=Zipf([noun(rank) for rank in range(120)], shift=4),
-        verbs=tuple(Zipf([verb(rank, v) for rank in range(counts[v])], shift=4) for v in Valency),
-        adjectives=Zipf(
-            [Adjective(coin.source(rank), senses(rank, _every(rank, 5))) for rank in range(40)], shift=4
-        ),
-        adverbs=Zipf([particle(rank) for rank in range(16)], shift=4),
-        prepositions=Zipf([particle(rank) for rank in range(8)], shift=2),
-        times=Zipf([time(rank) for rank in range(9)], shift=4),
-        links=Zipf(
-            [Link(coin.source(rank), coin.target(rank), fronted=rank % 3 == 1) for rank in range(6)], shift=2
-        ),
-        name_syllables=tuple(c + v for c in _NAME_CONSONANTS for v in _NAME_VOWELS),
+        nouns=Zipf([noun(rank) for rank in range(64)]),
+        verbs=tuple(Zipf([verb(rank, valency) for rank in range(sizes[valency])]) for valency in Valency),
+        adjectives=Zipf([adjective(rank) for rank in range(24)]),
+        adverbs=Zipf([particle(rank) for rank in range(12)]),
+        prepositions=Zipf([particle(rank) for rank in range(8)]),
+        times=Zipf([time(rank) for rank in range(9)]),
+        links=Zipf([link(rank) for rank in range(6)]),
+        name_syllables=tuple(consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"),
     )

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from xformer.data.grammar.draw import Draw
-from xformer.data.grammar.lexicon import (
-    Adjective,
-    Lexicon,
-    Link,
-    Noun,
-    Particle,
-    TimeWord,
-    Valency,
-    Verb,
-    lexicon,
-)
+from xformer.data.grammar.lexicon import Adjective, Link, Noun, Particle, TimeWord, Valency, Verb, lexicon
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +34,7 @@ class NounPhrase:
     plural: bool
     definite: bool
     adjectives: tuple[Adjective, ...]
-    owner: Nominal | None
+    owner: NounPhrase | Name | None
     relative: Clause | None
 
 
@@ -83,45 +74,49 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """How much a speaker says: chances in percent; those of nesting halve with every level of depth."""
+    """How much a speaker says: chances in percent; those of what can nest halve with every level."""
 
     definite: int
     plural: int
     adjective: int
     name: int
+    transitive: int
+    negated: int
+    adverb: int
+    time: int
+    question: int
+    pronoun: int
+    more_clauses: int
+    linked: int
+    # What can nest.
     pair: int
     owner: int
     relative: int
-    pronoun: int
-    negated: int
-    adverb: int
     place: int
     clausal: int
-    transitive: int
-    more_clauses: int
-    linked: int
-    time: int
-    question: int
 
 
 ORDINARY = Habit(
-    definite=60,
-    plural=35,
-    adjective=30,
-    name=14,
-    pair=8,
-    owner=12,
-    relative=22,
-    pronoun=50,
-    negated=15,
-    adverb=22,
-    place=22,
-    clausal=12,
-    transitive=65,
-    more_clauses=15,
-    linked=25,
-    time=50,
-    question=12,
+    definite=50,
+    plural=30,
+    adjective=16,
+    name=6,
+    transitive=60,
+    negated=6,
+    adverb=6,
+    time=16,
+    question=5,
+    pronoun=20,
+    more_clauses=2,
+    linked=5,
+    pair=3,
+    owner=4,
+    relative=6,
+    place=5,
+    clausal=4,
+)
+TALKATIVE = replace(
+    ORDINARY, adjective=25, more_clauses=60, linked=60, pair=16, owner=25, relative=40, place=40, clausal=25
 )
 
 
@@ -130,79 +125,74 @@ class Speaker:
 
     def __init__(self, draw: Draw, habit: Habit) -> None:
         self._draw = draw
+        self._chance = draw.chance
         self._habit = habit
-        self._words: Lexicon = lexicon()
+        self._words = lexicon()
 
     def sentence(self) -> Sentence:
         """Draw the next sentence."""
-        chance, habit = self._draw.chance, self._habit
+        chance, habit, words = self._chance, self._habit, self._words
         clauses = [self._clause(self._nominal(0), 0)]
         while chance(habit.more_clauses):
             clauses.append(self._clause(self._later_subject(0), 0))
         linked = None
         if chance(habit.linked):
-            linked = (self._words.links.draw(self._draw), self._clause(self._later_subject(1), 1))
-        return Sentence(
-            clauses=tuple(clauses),
-            linked=linked,
-            time=self._words.times.draw(self._draw) if chance(habit.time) else None,
-            question=chance(habit.question),
-        )
+            linked = words.links.draw(self._draw), self._clause(self._later_subject(1), 1)
+        time = words.times.draw(self._draw) if chance(habit.time) else None
+        return Sentence(tuple(clauses), linked, time, question=chance(habit.question))
 
     def _clause(self, subject: Nominal, depth: int) -> Clause:
-        if self._nested(self._habit.clausal, depth):
-            return self._rest(subject, Valency.CLAUSAL, None, depth)
-        if self._draw.chance(self._habit.transitive):
-            return self._rest(subject, Valency.TRANSITIVE, self._nominal(depth), depth)
-        return self._rest(subject, Valency.INTRANSITIVE, None, depth)
+        if self._nests(self._habit.clausal, depth):
+            return self._predicate(subject, Valency.CLAUSAL, None, depth)
+        if self._chance(self._habit.transitive):
+            return self._predicate(subject, Valency.TRANSITIVE, self._nominal(depth), depth)
+        return self._predicate(subject, Valency.INTRANSITIVE, None, depth)
 
-    def _rest(self, subject: Nominal, valency: Valency, thing: Nominal | None, depth: int) -> Clause:
-        chance, habit = self._draw.chance, self._habit
+    def _relative(self, depth: int) -> Clause:
+        """Draw a clause from which the subject or the object is missing."""
+        if not self._chance(self._habit.transitive):
+            return self._predicate(Gap(), Valency.INTRANSITIVE, None, depth)
+        if self._chance(50):
+            return self._predicate(Gap(), Valency.TRANSITIVE, self._nominal(depth), depth)
+        return self._predicate(self._nominal(depth), Valency.TRANSITIVE, Gap(), depth)
+
+    def _predicate(self, subject: Nominal, valency: Valency, thing: Nominal | None, depth: int) -> Clause:
+        """Draw the verb and what comes with it; `thing` is the object of a transitive one."""
+        habit, words = self._habit, self._words
         complement = None
         if valency is Valency.CLAUSAL:
             complement = self._clause(self._later_subject(depth + 1), depth + 1)
         place = None
-        if self._nested(habit.place, depth):
-            place = (self._words.prepositions.draw(self._draw), self._noun_phrase(depth + 1))
+        if self._nests(habit.place, depth):
+            place = words.prepositions.draw(self._draw), self._noun_phrase(depth + 1)
         return Clause(
             subject=subject,
-            negated=chance(habit.negated),
-            verb=self._words.verbs[valency].draw(self._draw),
-            adverb=self._words.adverbs.draw(self._draw) if chance(habit.adverb) else None,
+            negated=self._chance(habit.negated),
+            verb=words.verbs[valency].draw(self._draw),
+            adverb=words.adverbs.draw(self._draw) if self._chance(habit.adverb) else None,
             place=place,
             object=thing,
             complement=complement,
         )
 
     def _later_subject(self, depth: int) -> Nominal:
-        return Pronoun() if self._draw.chance(self._habit.pronoun) else self._nominal(depth)
+        """Draw a subject other than the sentence's first, which a pronoun can point back to."""
+        return Pronoun() if self._chance(self._habit.pronoun) else self._nominal(depth)
 
     def _nominal(self, depth: int) -> Nominal:
-        if self._nested(self._habit.pair, depth):
-            return Pair(self._plain(), self._plain())
-        return self._name() if self._draw.chance(self._habit.name) else self._noun_phrase(depth)
-
-    def _plain(self) -> NounPhrase | Name:
-        return self._name() if self._draw.chance(self._habit.name) else self._bare(None, None)
+        if self._nests(self._habit.pair, depth):
+            return Pair(self._name_or(self._plain), self._name_or(self._plain))
+        return self._name_or(lambda: self._noun_phrase(depth))
 
     def _noun_phrase(self, depth: int) -> NounPhrase:
-        if self._nested(self._habit.owner, depth):
-            owner = self._name() if self._draw.chance(self._habit.name) else self._noun_phrase(depth + 1)
-            return self._bare(owner, None)
-        if self._nested(self._habit.relative, depth):
-            return self._bare(None, self._relative(depth + 1))
-        return self._bare(None, None)
+        if self._nests(self._habit.owner, depth):
+            return self._plain(owner=self._name_or(lambda: self._noun_phrase(depth + 1)))
+        if self._nests(self._habit.relative, depth):
+            return self._plain(relative=self._relative(depth + 1))
+        return self._plain()
 
-    def _relative(self, depth: int) -> Clause:
-        transitive = self._draw.chance(self._habit.transitive)
-        if not transitive:
-            return self._rest(Gap(), Valency.INTRANSITIVE, None, depth)
-        if self._draw.chance(50):
-            return self._rest(Gap(), Valency.TRANSITIVE, self._nominal(depth), depth)
-        return self._rest(self._nominal(depth), Valency.TRANSITIVE, Gap(), depth)
-
-    def _bare(self, owner: Nominal | None, relative: Clause | None) -> NounPhrase:
-        chance, habit = self._draw.chance, self._habit
+    def _plain(self, owner: NounPhrase | Name | None = None, relative: Clause | None = None) -> NounPhrase:
+        chance, habit = self._chance, self._habit
         adjectives: list[Adjective] = []
         while len(adjectives) < 2 and chance(habit.adjective):
             adjectives.append(self._words.adjectives.draw(self._draw))
@@ -215,9 +205,12 @@ class Speaker:
             relative=relative,
         )
 
-    def _name(self) -> Name:
-        syllables = [self._draw.pick(self._words.name_syllables) for _ in range(2 + self._draw.chance(60))]
+    def _name_or(self, noun_phrase: Callable[[], NounPhrase]) -> NounPhrase | Name:
+        """Draw a name of two or three syllables, or else call for a noun phrase."""
+        if not self._chance(self._habit.name):
+            return noun_phrase()
+        syllables = [self._draw.pick(self._words.name_syllables) for _ in range(2 + self._chance(30))]
         return Name("".join(syllables).capitalize())
 
-    def _nested(self, percent: int, depth: int) -> bool:
-        return self._draw.chance(percent >> depth)
+    def _nests(self, percent: int, depth: int) -> bool:
+        return self._chance(percent >> depth)

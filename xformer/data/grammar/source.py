@@ -10,13 +10,13 @@ from xformer.data.grammar.sentences import Clause, Gap, Name, Nominal, Pair, Pro
 
 def source_line(sentence: Sentence) -> str:
     """Word a sentence in the source language."""
-    return " ".join(_sentence(sentence)) + ("?" if sentence.question else ".")
+    return " ".join(_sentence(sentence))
 
 
 def _sentence(sentence: Sentence) -> Iterator[str]:
     for number, clause in enumerate(sentence.clauses):
         if number:
-            yield Source.AND
+            yield Source.THEN
         yield from _clause(clause)
     if sentence.linked:
         link, clause = sentence.linked
@@ -24,6 +24,8 @@ def _sentence(sentence: Sentence) -> Iterator[str]:
         yield from _clause(clause)
     if sentence.time:
         yield sentence.time.source
+    if sentence.question:
+        yield Source.ASK
 
 
 def _clause(clause: Clause) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xformer.data.grammar.lexicon import Case, Gender, Target, Verb
 from xformer.data.grammar.sentences import Clause, Gap, Name, Nominal, NounPhrase, Pair, Pronoun, Sentence
 
-_NAME_GENDERS = {"a": Gender.A, "e": Gender.E, "i": Gender.E, "o": Gender.O, "u": Gender.O}
+_NAME_GENDERS = {"a": Gender.A, "e": Gender.A, "i": Gender.A, "o": Gender.E, "u": Gender.E}
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,15 @@ class Referent:
 
     gender: Gender
     plural: bool
-    animate: bool
+
+    @property
+    def thing(self) -> bool:
+        return self.gender is Gender.O
 
 
 def target_line(sentence: Sentence) -> str:
     """Word a sentence in the target language."""
-    return " ".join(_Wording(sentence).sentence()) + ("?" if sentence.question else ".")
+    return " ".join(_Wording(sentence).sentence())
 
 
 def _sense(noun_phrase: NounPhrase, verb: Verb) -> int:
@@ -41,13 +44,15 @@ class _Wording:
 
     def sentence(self) -> Iterator[str]:
         sentence = self._sentence
+        if sentence.question:
+            yield Target.ASK
         if sentence.time:
             yield sentence.time.target
         if sentence.linked and sentence.linked[0].fronted:
             yield from self._linked_clause()
         for number, clause in enumerate(sentence.clauses):
             if number:
-                yield Target.AND
+                yield Target.THEN
             yield from self._main_clause(clause)
         if sentence.linked and not sentence.linked[0].fronted:
             yield from self._linked_clause()
@@ -92,7 +97,7 @@ class _Wording:
         """The verb agrees with its subject; an ambiguous one looks at its object, or else its subject."""
         subject = self._referent(clause.subject, clause.verb, head)
         decisive = self._referent(clause.object, clause.verb, head) if clause.object else subject
-        stem = clause.verb.targets[decisive.animate % len(clause.verb.targets)]
+        stem = clause.verb.targets[decisive.thing % len(clause.verb.targets)]
         return stem + self._tense + Target.CONCORD[subject.gender][subject.plural]
 
     def _subject(self, clause: Clause) -> Iterator[str]:
@@ -132,9 +137,9 @@ class _Wording:
             yield from self._nominal(phrase.owner, Case.OBLIQUE, verb)
         if phrase.definite:
             yield Target.ARTICLE[case][me.gender][me.plural]
-        yield phrase.noun.targets[_sense(phrase, verb)] + Target.NOUN[case][phrase.plural]
+        yield phrase.noun.targets[_sense(phrase, verb)] + (Target.PLURAL if phrase.plural else "")
         for adjective in reversed(phrase.adjectives):
-            stem = adjective.targets[me.animate % len(adjective.targets)]
+            stem = adjective.targets[me.thing % len(adjective.targets)]
             yield stem + Target.CONCORD[me.gender][me.plural]
         if phrase.relative:
             role = isinstance(phrase.relative.object, Gap)
@@ -148,12 +153,11 @@ class _Wording:
                 assert head
                 return head
             case Name():
-                return Referent(_NAME_GENDERS[nominal.text[-1]], plural=False, animate=True)
+                return Referent(_NAME_GENDERS[nominal.text[-1]], plural=False)
             case Pronoun():
                 return self._topic
             case Pair():
                 first = self._referent(nominal.first, verb, head)
-                return Referent(first.gender, plural=True, animate=first.animate)
+                return Referent(first.gender, plural=True)
             case NounPhrase():
-                gender = nominal.noun.genders[_sense(nominal, verb)]
-                return Referent(gender, nominal.plural, nominal.noun.animate)
+                return Referent(nominal.noun.genders[_sense(nominal, verb)], nominal.plural)
