@@ -4,13 +4,13 @@ The dictionary is learned from the training pairs by expectation maximisation (I
 al. 1993): each source word gets the target word it most often gives rise to. Words never seen are
 copied, which is right for names. Order, agreement and ambiguity are what it cannot know.
 
-    python benchmarks/grammar_baselines.py
+    python -m benchmarks.grammar_baselines
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import sacrebleu
 
@@ -28,16 +28,11 @@ CORPUS = schema.GrammarData(
 )
 
 
-def words(line: str) -> list[str]:
-    """Cut a line at spaces, the final mark being a word of its own."""
-    return [*line[:-1].split(" "), line[-1]]
-
-
 def learn_dictionary(sources: Sequence[str], targets: Sequence[str], rounds: int = 5) -> dict[str, str]:
     """Return for each source word the target word that IBM model 1 finds most probable."""
-    pairs = [(words(source), words(target)) for source, target in zip(sources, targets, strict=True)]
+    pairs = [(source.split(), target.split()) for source, target in zip(sources, targets, strict=True)]
     # Uniform at first: any constant does, since only ratios within a sentence matter.
-    chance: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(lambda: 1.0))
+    chance: Mapping[str, Mapping[str, float]] = defaultdict(lambda: defaultdict(lambda: 1.0))
     for _ in range(rounds):
         counts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for source, target in pairs:
@@ -45,17 +40,17 @@ def learn_dictionary(sources: Sequence[str], targets: Sequence[str], rounds: int
                 total = sum(chance[given][word] for given in source)
                 for given in source:
                     counts[given][word] += chance[given][word] / total
-        chance = {
-            given: {word: count / sum(row.values()) for word, count in row.items()}
-            for given, row in counts.items()
-        }
-    return {given: max(row, key=row.__getitem__) for given, row in chance.items()}
+        shares: dict[str, dict[str, float]] = {}
+        for given, row in counts.items():
+            whole = sum(row.values())
+            shares[given] = {word: count / whole for word, count in row.items()}
+        chance = shares
+    return {given: max(row, key=lambda word: row[word]) for given, row in chance.items()}
 
 
 def translate(line: str, dictionary: dict[str, str]) -> str:
     """Put each word's translation in the word's place."""
-    *body, mark = (dictionary.get(word, word) for word in words(line))
-    return " ".join(body) + mark
+    return " ".join(dictionary.get(word, word) for word in line.split())
 
 
 def main() -> None:
@@ -63,7 +58,7 @@ def main() -> None:
     dictionary = learn_dictionary(*corpus["train"])
     sources, references = corpus["test"]
     hypotheses = [translate(line, dictionary) for line in sources]
-    print(f"dictionary  BLEU {sacrebleu.corpus_bleu(hypotheses, [references]).score:5.1f}")
+    print(f"dictionary         BLEU {sacrebleu.corpus_bleu(hypotheses, [references]).score:5.1f}")
     print(f"the source itself  BLEU {sacrebleu.corpus_bleu(sources, [references]).score:5.1f}")
 
 

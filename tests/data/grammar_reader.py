@@ -33,8 +33,7 @@ class _Reader:
     """The words not yet understood; every method takes from their front what it understands."""
 
     def __init__(self, line: str) -> None:
-        self._words = line[:-1].split(" ")
-        self._mark = line[-1]
+        self._words = line.split(" ")
 
     def sentence(self) -> Sentence:
         clauses = [self._clause()]
@@ -43,8 +42,9 @@ class _Reader:
         link = self._take(_LINKS)
         linked = (link, self._clause()) if link else None
         time = self._take(_TIMES)
+        question = self._took(Source.ASK)
         assert not self._words, f"not understood: {self._words}"
-        return Sentence(tuple(clauses), linked, time, question=self._mark == "?")
+        return Sentence(tuple(clauses), linked, time, question)
 
     def _clause(self) -> Clause:
         return self._predicate(self._nominal(), None)
@@ -64,8 +64,10 @@ class _Reader:
         thing: Nominal | None = gap
         if verb.valency is Valency.TRANSITIVE and not gap:
             thing = self._nominal()
-        complement = self._clause() if self._took(Source.THAT) else None
-        assert (complement is not None) == (verb.valency is Valency.CLAUSAL)
+        complement = None
+        if verb.valency is Valency.CLAUSAL:
+            assert self._took(Source.THAT), f"no clause: {self._words}"
+            complement = self._clause()
         return Clause(subject, negated, verb, adverb, place, thing, complement)
 
     def _nominal(self) -> Nominal:
