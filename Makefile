@@ -35,7 +35,7 @@ ablate: venv ## train every row of a sweep and report: SWEEP=table3 SCALE=tiny D
 	  $(BIN)/xformer report $(RUNS) --out $(REPORT) && exit $$code
 
 test: venv ## run the tests that take minutes
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-all: venv ## run all tests
 	$(BIN)/python -m pytest

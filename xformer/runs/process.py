@@ -23,7 +23,7 @@ SECONDS_BETWEEN_LOOKS = 0.2
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 # Tells a worker whose child it is in all but name, so that it can stop when that process is gone.
 SUPERVISOR = "XFORMER_SUPERVISOR"
-# What a worker's numerical libraries are told before they load; what is set already stays (docs/performance.md).
+# What a worker tells its libraries before they load; what is set already stays (docs/performance.md).
 TUNING = {
     # Threads that wait for one another sleep. Spinning ones starve each other as soon as anything else runs
     # on the machine: training with two threads beside one other process was four times slower.
