@@ -14,7 +14,7 @@ from xformer.data.grammar.target import target_line
 SOURCE_LANGUAGE = "qma"
 TARGET_LANGUAGE = "qno"
 # Part of the identity of the generated text: raised whenever a rule or the lexicon changes.
-GRAMMAR_VERSION = 1
+GRAMMAR_VERSION = 2
 
 Pairs = tuple[list[str], list[str]]
 
@@ -31,24 +31,24 @@ def generate(config: schema.GrammarData) -> dict[str, Pairs]:
     `GRAMMAR_VERSION` alone, to the byte.
     """
     sizes = {"train": config.train_pairs, "valid": config.valid_pairs, "test": config.test_pairs}
-    ordinary = _distinct(Draw(3 * config.seed), ORDINARY_WORDS, talkative=2)
+    ordinary = _distinct(Draw(3 * config.seed), ORDINARY_WORDS, talkative=3)
     pile = [next(ordinary) for _ in range(sum(sizes.values()))]
     pile = Draw(3 * config.seed + 1).shuffled(pile)
     splits = {}
     for name, size in sizes.items():
         splits[name] = _columns(pile[:size])
         del pile[:size]
-    long = _distinct(Draw(3 * config.seed + 2), LONG_WORDS, talkative=100)
+    long = _distinct(Draw(3 * config.seed + 2), LONG_WORDS, talkative=1000)
     splits["long"] = _columns([next(long) for _ in range(config.long_pairs)])
     return splits
 
 
 def _distinct(draw: Draw, words: range, talkative: int) -> Iterator[tuple[str, str]]:
-    """Yield pairs without end, each new, `talkative` percent of the sentences drawn by that habit."""
+    """Yield pairs without end, each new, `talkative` in a thousand sentences drawn by that habit."""
     speakers = Speaker(draw, ORDINARY), Speaker(draw, TALKATIVE)
     seen: set[str] = set()
     while True:
-        sentence = speakers[draw.chance(talkative)].sentence()
+        sentence = speakers[draw.below(1000) < talkative].sentence()
         source = source_line(sentence)
         if source in seen or _words(source) not in words:
             continue
