@@ -107,8 +107,10 @@ def test_the_vocabulary_has_the_size_asked_for(tokenizer: Tokenizer) -> None:
     assert train_tokenizer(sentences(100), SMALLEST_VOCABULARY).vocabulary == SMALLEST_VOCABULARY == 260
 
 
-def test_frequent_words_become_single_ids(tokenizer: Tokenizer) -> None:
-    assert len(tokenizer.encode([" the"])[0]) == 1
+def test_a_frequent_word_is_one_id_and_the_same_at_the_beginning_of_a_line(tokenizer: Tokenizer) -> None:
+    (the,) = tokenizer.encode(["the"])[0]
+    assert tokenizer.encode(["the the"]) == [[the, the]]
+    assert tokenizer.decode([[the, the]]) == ["the the"]
 
 
 def test_a_vocabulary_below_the_bytes_is_refused() -> None:
@@ -119,9 +121,9 @@ def test_a_vocabulary_below_the_bytes_is_refused() -> None:
 def test_a_vocabulary_that_the_text_cannot_fill_is_refused_with_the_size_reached() -> None:
     with pytest.raises(UserError, match=r"no more than (\d+)") as refusal:
         train_tokenizer(["ab ab", "ab"], 1000)
-    # One merge, "ab": the pair " " and "ab" is seen but once.
-    assert "tokenizer.vocabulary=1000: this text gives no more than 261" in str(refusal.value)
-    assert train_tokenizer(["ab ab", "ab"], 261).vocabulary == 261
+    # Two merges, "ab" and " ab", since every line begins with a space.
+    assert "tokenizer.vocabulary=1000: this text gives no more than 262" in str(refusal.value)
+    assert train_tokenizer(["ab ab", "ab"], 262).vocabulary == 262
 
 
 _TRAIN_ELSEWHERE = """
