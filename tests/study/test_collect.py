@@ -57,7 +57,7 @@ def test_the_configuration_that_a_run_freezes_is_readable(tmp_path: Path) -> Non
     assert run.state == "finished", run.reason
     assert run.config is not None
     assert (run.config.model.d_k, run.config.model.d_v) == (2, 8)
-    assert run.setting.scale_details == "width 1/8, depth 1/2, updates 3/500"
+    assert run.setting.scale_details == f"width 1/8, depth 1/2, updates {resolved['scale']['updates']}"
 
 
 @pytest.mark.parametrize("state", ["diverged", "failed", "interrupted"])

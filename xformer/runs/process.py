@@ -83,47 +83,47 @@ def watch(command: list[str], folder: RunFolder, *, lock: int, threads: int, dis
     )
     if threads:
         environment["OMP_NUM_THREADS"] = str(threads)
-    with open(folder.log, "ab") as log:
-        worker = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            start_new_session=True,
-            pass_fds=(lock,),
-        )
-    asked: int | None = None
-    try:
-        with _passed_on(worker) as stop:
+    with _stop_signals() as came:
+        with open(folder.log, "ab") as log:
+            worker = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+                pass_fds=(lock,),
+            )
+        passed_on = 0
+        try:
             while worker.poll() is None:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
-                if stop and time.monotonic() - stop[0][1] > SECONDS_TO_STOP:
-                    _kill(worker)
+                for number, _ in came[passed_on:]:
+                    _signal(worker, number)
+                    passed_on += 1
+                if came and time.monotonic() - came[0][1] > SECONDS_TO_STOP:
+                    _signal(worker, signal.SIGKILL)
                 if status := folder.status():
                     display.show(status)
-            asked = stop[0][0] if stop else None
-    finally:
-        display.close()
-        _kill(worker)  # ranks that outlived their leader
-        worker.wait()
-    return Ended(worker.returncode, asked)
+        finally:
+            display.close()
+            _signal(worker, signal.SIGKILL)  # ranks that outlived their leader
+            worker.wait()
+    return Ended(worker.returncode, came[0][0] if came else None)
 
 
 @contextlib.contextmanager
-def _passed_on(worker: subprocess.Popen[bytes]) -> Iterator[list[tuple[int, float]]]:
-    """Pass stop signals on to `worker`; yields the list of those that came, with their times."""
+def _stop_signals() -> Iterator[list[tuple[int, float]]]:
+    """Collect the signals that ask to stop, with their times, instead of dying of them."""
     came: list[tuple[int, float]] = []
     if threading.current_thread() is not threading.main_thread():  # Python delivers signals to that one only
         yield came
         return
 
-    def handle(number: int, frame: FrameType | None) -> None:
+    def note(number: int, frame: FrameType | None) -> None:
         came.append((number, time.monotonic()))
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(worker.pid, number)
 
-    before = {number: signal.signal(number, handle) for number in STOPPING}
+    before = {number: signal.signal(number, note) for number in STOPPING}
     try:
         yield came
     finally:
@@ -142,6 +142,7 @@ def alive(pid: int) -> bool:
     return True
 
 
-def _kill(worker: subprocess.Popen[bytes]) -> None:
+def _signal(worker: subprocess.Popen[bytes], number: int) -> None:
+    """Signal the worker and all its children."""
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(worker.pid, signal.SIGKILL)
+        os.killpg(worker.pid, number)
