@@ -30,7 +30,7 @@ def training_forward(model: Seq2Seq, setting: Setting, device: torch.device, upd
     if not _wanted(setting, device, updates):
         return eager
     if (obstacle := _obstacle(device)) is not None:
-        _log.info("training runs eager: torch.compile does not work here (%s)", obstacle)
+        _log.info("training runs eager: torch.compile found no working compiler (%s)", obstacle)
         return eager
     return cast(Forward, torch.compile(model.forward, dynamic=True))
 
