@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from xformer.config import schema
+from xformer.model import accounting
 from xformer.model.accounting import parameters
 from xformer.model.flops import flops
 
@@ -24,7 +25,7 @@ def counted_parameters(config: schema.Model, vocabulary: int) -> int:
 
     with torch.device("meta"):
         model = Seq2Seq(config, vocabulary)
-    return sum(parameter.numel() for parameter in model.parameters())
+    return sum(accounting.counted_parameters(model).values())
 
 
 def _facts(config: schema.Config) -> dict[str, Any]:

@@ -8,6 +8,7 @@ B batch, T length, D d_model.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ from xformer.model.dropout import Dropout
 SubLayer = Callable[[Tensor], Tensor]
 
 
-class Placement(nn.Module):
+class Placement(nn.Module, ABC):
     """The residual part of one layer."""
 
     final_norm: ClassVar[bool]
@@ -30,8 +31,9 @@ class Placement(nn.Module):
         self.norms = nn.ModuleList(norm() for _ in range(sublayers))
         self.dropout = Dropout(dropout)
 
+    @abstractmethod
     def forward(self, x_BTD: Tensor, *sublayers: SubLayer) -> Tensor:
-        raise NotImplementedError
+        """Pass the residual stream through the sub-layers, one after the other."""
 
 
 class PostNorm(Placement):

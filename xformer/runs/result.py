@@ -12,7 +12,7 @@ import torch
 
 from xformer import __version__
 from xformer.data.prepare import Prepared
-from xformer.model.accounting import parameters
+from xformer.model.accounting import counted_parameters, parameters
 from xformer.model.flops import flops
 from xformer.runs.evaluation import Evaluation
 from xformer.runs.folder import Status
@@ -29,7 +29,7 @@ def result(
 ) -> dict[str, Any]:  # fmt: skip
     """All of it; `evaluations` holds dev and test."""
     config, vocabulary = trained.config, trained.tokenizer.vocabulary
-    counted = sum(parameter.numel() for parameter in trained.model.parameters())
+    counted = sum(counted_parameters(trained.model).values())
     cost = flops(config.model, vocabulary)
     return {
         "run_id": status.run_id,
