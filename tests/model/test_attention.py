@@ -8,11 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.model.configs import EXPLICIT, FUSED, SMALL
+from tests.model.configs import EXPLICIT, FUSED, QK_NORM, SMALL
 from xformer.config import schema
-from xformer.model.attention import CrossAttention, Projections, SelfAttention, split_heads
+from xformer.model.attention import CrossAttention, SelfAttention, split_heads
 from xformer.model.initialise import initialise
 from xformer.model.masks import Mask, causal_mask
+from xformer.model.projections import Projections
 
 SIZES = {
     "paper": {},
@@ -122,3 +123,85 @@ def test_attention_dropout_acts_in_training_only():
     assert not torch.equal(attention(x, Mask(), unrotated), attention(x, Mask(), unrotated))
     attention.eval()
     assert torch.equal(attention(x, Mask(), unrotated), attention(x, Mask(), unrotated))
+
+
+@pytest.mark.parametrize(("scale", "factor"), [("sqrt_d_k", 9**-0.5), ("d_k", 1 / 9), ("none", 1.0)])
+@pytest.mark.parametrize("kernel", ["explicit", "fused"])
+def test_scores_are_divided_by_what_the_scale_says(scale, factor, kernel):
+    attention = SelfAttention(
+        replace(
+            SMALL, heads=1, key_value_heads=1, d_k=9, attention=replace(EXPLICIT, scale=scale, kernel=kernel)
+        )
+    )
+    initialise(attention)
+    x = torch.randn(4, 16)
+    matrices = dict(attention.input.matrices())
+    scores = (x @ matrices["query"].T) @ (x @ matrices["key"].T).T
+    expected = (scores * factor).softmax(-1) @ (x @ matrices["value"].T) @ attention.output.weight.T
+    torch.testing.assert_close(attention(x[None], Mask(), unrotated)[0], expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [SelfAttention, CrossAttention])
+def test_normed_queries_and_keys_have_a_root_mean_square_of_one_in_every_head(kind):
+    attention = kind(replace(SMALL, attention=QK_NORM, d_k=6))
+    initialise(attention)
+    seen = []
+    attention.attend = lambda q, k, v, mask: seen.extend([q, k]) or q
+    x = 100 * torch.randn(2, 5, 16)
+    if kind is SelfAttention:
+        attention(x, Mask(), unrotated)
+    else:
+        attention(x, attention.project(x), Mask())
+    for normed in seen:
+        rms = normed.square().mean(dim=-1).sqrt()
+        assert rms.shape == (2, 2, 5)
+        torch.testing.assert_close(rms, torch.ones_like(rms), atol=1e-4, rtol=0)
+
+
+def test_queries_and_keys_are_normed_before_they_are_rotated_and_the_gain_is_trained():
+    attention = SelfAttention(replace(SMALL, attention=QK_NORM))
+    initialise(attention)
+    torch.nn.init.constant_(attention.query_norm.weight, 3.0)
+    norms = []
+
+    def watch(y_BHTK: Tensor) -> Tensor:
+        norms.append(y_BHTK.square().mean(dim=-1).sqrt())
+        return y_BHTK
+
+    attention(torch.randn(1, 4, 16), Mask(), watch)
+    torch.testing.assert_close(norms[0], torch.full((1, 2, 4), 3.0), atol=1e-3, rtol=0)
+    torch.testing.assert_close(norms[1], torch.ones(1, 2, 4), atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("d_k", [4, 64, 512])
+def test_raw_scores_of_unit_variance_inputs_spread_by_the_root_of_d_k(d_k):
+    """Section 3.2.1, footnote 4, inside the model's own attention."""
+    config = replace(SMALL, d_model=d_k, heads=1, key_value_heads=1, d_k=d_k, d_v=d_k)
+    attention = SelfAttention(config)
+    initialise(attention)
+    for _, matrix in attention.input.matrices():
+        torch.nn.init.eye_(matrix)  # unit variance in, unit variance out
+    seen = []
+    attention.attend = lambda q, k, v, mask: seen.extend([q, k]) or q
+    torch.manual_seed(3)
+    attention(torch.randn(8, 128, d_k), Mask(), unrotated)
+    q, k = seen
+    raw = q @ k.transpose(-2, -1)
+    off_diagonal = raw[
+        ..., ~torch.eye(128, dtype=torch.bool)
+    ]  # a query and its own key are no independent pair
+    assert off_diagonal.std().item() == pytest.approx(d_k**0.5, rel=0.05)
+    assert (off_diagonal * attention.scale).std().item() == pytest.approx(1.0, rel=0.05)
+
+
+def test_unscaled_scores_of_wide_heads_leave_the_softmax_almost_no_choice():
+    """The reasoning of section 3.2.1: the largest weight over ten keys, d_k = 512."""
+    torch.manual_seed(3)
+    q, k = torch.randn(2000, 1, 512), torch.randn(2000, 10, 512)
+    raw = (q @ k.transpose(-2, -1))[:, 0]
+    unscaled, scaled = (
+        raw.softmax(-1).amax(-1).mean().item(),
+        (raw / 512**0.5).softmax(-1).amax(-1).mean().item(),
+    )
+    assert unscaled > 0.95
+    assert scaled < 0.45

@@ -10,8 +10,8 @@ import torch
 
 from tests.model.configs import SMALL, VARIANTS, VOCABULARY
 from xformer.model import build
-from xformer.model.attention import Projections
 from xformer.model.initialise import initialise
+from xformer.model.projections import Projections
 
 
 @pytest.mark.parametrize("name", VARIANTS)

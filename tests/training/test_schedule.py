@@ -39,3 +39,12 @@ def test_the_multiplier_multiplies() -> None:
         learning_rate(3, d_model=16, warmup_updates=4, multiplier=factor) for factor in (1.0, 2.0)
     )
     assert doubled == 2 * plain
+
+
+def test_without_warm_up_the_rate_starts_at_its_peak_and_then_falls_as_with_it() -> None:
+    with_it, without = (
+        [learning_rate(update, d_model=16, warmup_updates=7, warmup=warmup) for update in range(1, 30)]
+        for warmup in ("linear", "none")
+    )
+    assert without[:7] == pytest.approx([max(with_it)] * 7)
+    assert without[6:] == pytest.approx(with_it[6:])

@@ -15,6 +15,7 @@ from xformer.data.prepare import Prepared
 from xformer.decoding.search import SearchSettings
 from xformer.decoding.translate import translate
 from xformer.model import build
+from xformer.model.encoder_decoder import EncoderDecoder
 from xformer.model.seq2seq import Seq2Seq
 from xformer.scoring.corpus import score
 from xformer.training.ranks import Ranks
@@ -112,7 +113,7 @@ def test_a_model_whose_positions_end_is_asked_only_for_what_it_can_predict(place
     evaluation = prepared.evaluation("valid")
     batches = [batch for _, batch in evaluation_batches(evaluation, 200)]
 
-    class Short(Seq2Seq):
+    class Short(EncoderDecoder):
         max_source_length = 4  # type: ignore[assignment]
         max_target_length = 5  # type: ignore[assignment]
 

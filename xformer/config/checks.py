@@ -10,6 +10,7 @@ from xformer.config import schema
 def contradictions(config: schema.Config) -> Iterator[str]:
     """One line for each contradiction: the keys, their values, what is allowed."""
     yield from _attention(config.model)
+    yield from _feedforward(config.model)
     yield from _positions(config)
     yield from _budgets(config)
     yield from _checkpoints(config)
@@ -23,14 +24,46 @@ def _attention(model: schema.Model) -> Iterator[str]:
         )
 
 
+def _feedforward(model: schema.Model) -> Iterator[str]:
+    if model.feedforward.kind in schema.GATED and model.match == "none":
+        yield (
+            f"model.match: none with model/feedforward={model.feedforward.kind}, whose third matrix would "
+            "make feed-forward layers half as large again; take params or flops, which solve model.d_ff"
+        )
+
+
 def _positions(config: schema.Config) -> Iterator[str]:
-    position, width = config.model.position, config.model.d_model
+    model = config.model
+    position, width = model.position, model.d_model
+    if isinstance(position, schema.RotaryPosition):
+        turned = position.fraction * model.d_k
+        if turned != int(turned) or turned % 2:
+            yield (
+                f"model.position.fraction: {position.fraction:g} of model.d_k = {model.d_k} is {turned:g} "
+                "features; they are turned in pairs, take an even number"
+            )
+    if isinstance(position, schema.RelativePosition):
+        yield from _buckets(model, position)
     if isinstance(position, schema.SinusoidalPosition) and width % 2:
         yield f"model.d_model: {width} is odd; sinusoids come in pairs of sine and cosine, take an even width"
     if isinstance(position, schema.LearnedPosition) and position.max_length < config.data.max_length:
         yield (
             f"model.position.max_length: {position.max_length} is less than data.max_length = "
             f"{config.data.max_length}; training sentences would have positions that do not exist"
+        )
+
+
+def _buckets(model: schema.Model, position: schema.RelativePosition) -> Iterator[str]:
+    buckets, distance = position.buckets, position.max_distance
+    if buckets % 4:
+        yield (
+            f"model.position.buckets: {buckets} is no multiple of 4; they are halved for the two directions, "
+            "and again for exact and logarithmic distances"
+        )
+    elif distance <= buckets // 2:
+        yield (
+            f"model.position.max_distance: {distance} is not more than the {buckets // 2} distances that "
+            f"half of model.position.buckets = {buckets} hold one by one; raise it or take fewer buckets"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,6 +23,7 @@ from xformer.config.locations import config_root
 from xformer.config.scales import register_resolvers
 from xformer.config.validate import unknown, validate
 from xformer.errors import UserError
+from xformer.model.matching import matched
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ def from_hydra(composed: DictConfig, choices: Mapping[str, Any], overrides: Sequ
         raise UserError(_explain(error)) from None
     # A run that names no experiment is not a row of a table, even where it equals one.
     named = any(re.match(r"\+*experiments=", word) for word in overrides)
-    return validate({**plain, "experiment": str(choices["experiments"]) if named else "custom"})
+    config = validate({**plain, "experiment": str(choices["experiments"]) if named else "custom"})
+    return replace(config, model=matched(config.model, config.tokenizer.vocabulary))
 
 
 def _job(composed: DictConfig, overrides: list[str]) -> Job:

@@ -1,7 +1,11 @@
-"""The resolvers `${width:n}`, `${depth:n}` and `${updates:n}`: the paper's numbers in sizes of the scale."""
+"""The resolvers `${width:n}`, `${depth:n}` and `${updates:n}`: the paper's numbers in sizes of the scale.
+
+`${times:n,m}` is the product of two numbers, for rows that set a scale's own number higher.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -26,6 +30,7 @@ def register_resolvers() -> None:
     """Make the resolvers known to OmegaConf; calling it again does no harm."""
     for name in ("width", "depth", "updates"):
         OmegaConf.register_new_resolver(name, _resolver(name), replace=True)
+    OmegaConf.register_new_resolver("times", operator.mul, replace=True)
 
 
 def _resolver(name: str) -> Callable[..., int]:

@@ -62,7 +62,43 @@ class PrePlacement:
     kind: Literal["pre"]
 
 
-Placement = Annotated[PostPlacement | PrePlacement, Field(discriminator="kind")]
+@settings
+class SandwichPlacement:
+    """x + norm(f(norm(x))), with one more norm after each stack (Ding et al. 2021)."""
+
+    kind: Literal["sandwich"]
+
+
+@settings
+class DeepNormPlacement:
+    """norm(α x + f(x)), α and the initial weights set by the depth (Wang et al. 2022)."""
+
+    kind: Literal["deepnorm"]
+
+
+@settings
+class PostSubLayerPlacement:
+    """x + norm(f(x)), with one more norm after each stack (Liu et al. 2022)."""
+
+    kind: Literal["postsublayer"]
+
+
+@settings
+class ParallelPlacement:
+    """x + Σ f(norm(x)), all sub-layers of a layer side by side (Wang & Komatsuzaki 2021)."""
+
+    kind: Literal["parallel"]
+
+
+Placement = Annotated[
+    PostPlacement
+    | PrePlacement
+    | SandwichPlacement
+    | DeepNormPlacement
+    | PostSubLayerPlacement
+    | ParallelPlacement,
+    Field(discriminator="kind"),
+]
 
 
 @settings
@@ -81,7 +117,42 @@ class LearnedPosition:
     max_length: Count
 
 
-Position = Annotated[SinusoidalPosition | LearnedPosition, Field(discriminator="kind")]
+@settings
+class NoPosition:
+    """Nothing: order shows in the causal mask alone (Kazemnejad et al. 2023)."""
+
+    kind: Literal["none"]
+
+
+@settings
+class RotaryPosition:
+    """Queries and keys of self-attention turned by their positions: RoPE (Su et al. 2021)."""
+
+    kind: Literal["rope"]
+    theta: Positive
+    fraction: Annotated[float, Field(gt=0.0, le=1.0)]
+
+
+@settings
+class AlibiPosition:
+    """Scores of self-attention lowered in proportion to the distance (Press et al. 2022)."""
+
+    kind: Literal["alibi"]
+
+
+@settings
+class RelativePosition:
+    """A trained number per head and bucket of distances, added to the scores: T5's (Raffel et al. 2020)."""
+
+    kind: Literal["t5"]
+    buckets: Count
+    max_distance: Count
+
+
+Position = Annotated[
+    SinusoidalPosition | LearnedPosition | NoPosition | RotaryPosition | AlibiPosition | RelativePosition,
+    Field(discriminator="kind"),
+]
 
 
 @settings
@@ -104,11 +175,15 @@ class RMSNorm:
 Norm = Annotated[LayerNorm | RMSNorm, Field(discriminator="kind")]
 
 
+# Activations whose input is cut in two, one half the gate of the other: a third matrix (Shazeer 2020).
+GATED = ("glu", "reglu", "geglu", "swiglu")
+
+
 @settings
 class FeedForward:
-    """Two linear maps with an activation between (section 3.3)."""
+    """Two linear maps with an activation between (section 3.3); three where the activation is gated."""
 
-    kind: Literal["relu", "gelu"]
+    kind: Literal["relu", "gelu", "silu", "relu2", "glu", "reglu", "geglu", "swiglu"]
     bias: bool
     dropout: Probability
 
@@ -120,6 +195,8 @@ class Attention:
     bias: bool
     dropout: Probability
     kernel: Literal["auto", "explicit", "fused"]
+    scale: Literal["sqrt_d_k", "d_k", "none"] = "sqrt_d_k"
+    query_key_norm: Literal["none", "rms"] = "none"
 
 
 @settings
@@ -142,6 +219,8 @@ class Model:
     norm: Norm
     feedforward: FeedForward
     attention: Attention
+    architecture: Literal["encoder_decoder", "decoder_only"] = "encoder_decoder"
+    match: Literal["none", "params", "flops"] = "none"
 
 
 # --- everything else -----------------------------------------------------------------------
@@ -221,6 +300,7 @@ class Optim:
     learning_rate_multiplier: Positive
     warmup_updates: Count
     gradient_clip: Positive | None
+    warmup: Literal["linear", "none"] = "linear"
 
 
 @settings

@@ -19,13 +19,9 @@ def inspect(config: schema.Config, *, as_json: bool) -> str:
 
 def counted_parameters(config: schema.Model, vocabulary: int) -> int:
     """Parameters of the model itself, shared ones once, counted on a model without storage."""
-    import torch
+    from xformer.model.architectures import skeleton
 
-    from xformer.model.seq2seq import Seq2Seq
-
-    with torch.device("meta"):
-        model = Seq2Seq(config, vocabulary)
-    return sum(accounting.counted_parameters(model).values())
+    return sum(accounting.counted_parameters(skeleton(config, vocabulary)).values())
 
 
 def _facts(config: schema.Config) -> dict[str, Any]:

@@ -17,6 +17,6 @@ __all__ = ["build"]
 
 def build(config: schema.Model, vocabulary: int) -> Seq2Seq:
     """Build a freshly initialised model; its weights depend on torch's global seed and nothing else."""
-    from xformer.model.seq2seq import build_seq2seq
+    from xformer.model.architectures import build_model
 
-    return build_seq2seq(config, vocabulary)
+    return build_model(config, vocabulary)

@@ -9,6 +9,7 @@ D d_model, F d_ff, H heads, G key_value_heads, K d_k, V d_v, W vocabulary.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xformer.config import schema
@@ -16,11 +17,6 @@ from xformer.config import schema
 if TYPE_CHECKING:
     from torch import nn
 
-# The decoder has a cross-attention, and a norm for it, beside what the encoder has.
-SUBLAYERS = {
-    "encoder": ("attention", "feedforward"),
-    "decoder": ("attention", "cross_attention", "feedforward"),
-}
 _EMBEDDING_MATRICES = {"three_way": 1, "target": 2, "none": 3}
 
 
@@ -32,25 +28,47 @@ def parameters(config: schema.Model, vocabulary: int) -> dict[str, int]:
         "cross_attention": attention_parameters(config),
         "feedforward": feedforward_parameters(config),
     }
-    for stack, sublayers in SUBLAYERS.items():
-        parts[f"{stack}.position"] = position_parameters(config)
-        for sublayer in sublayers:
-            parts[f"{stack}.{sublayer}"] = config.layers * size[sublayer]
-        parts[f"{stack}.norm"] = norms(config, len(sublayers)) * norm_parameters(config)
+    for name, stack in stacks(config).items():
+        parts[f"{name}.position"] = position_parameters(config)
+        for sublayer in stack.sublayers:
+            parts[f"{name}.{sublayer}"] = stack.layers * size[sublayer]
+        parts[f"{name}.norm"] = norms(config, stack) * norm_parameters(config)
     return parts
+
+
+@dataclass(frozen=True)
+class StackSize:
+    """How many layers a stack has, and of what."""
+
+    layers: int
+    sublayers: tuple[str, ...]
+
+
+def stacks(config: schema.Model) -> dict[str, StackSize]:
+    """Return the stacks of an architecture, by the name that their parameters carry."""
+    sublayers = ("attention", "feedforward")
+    if config.architecture == "decoder_only":
+        return {"decoder": StackSize(2 * config.layers, sublayers)}
+    return {
+        "encoder": StackSize(config.layers, sublayers),
+        "decoder": StackSize(config.layers, ("attention", "cross_attention", "feedforward")),
+    }
 
 
 def attention_parameters(config: schema.Model) -> int:
     """Parameters of one attention sub-layer, of either kind."""
     inputs = config.heads * config.d_k + config.key_value_heads * (config.d_k + config.d_v)
     weights = config.d_model * inputs + config.heads * config.d_v * config.d_model
-    return weights + (inputs + config.d_model if config.attention.bias else 0)
+    biases = inputs + config.d_model if config.attention.bias else 0
+    gains = 0 if config.attention.query_key_norm == "none" else 2 * config.d_k
+    return weights + biases + gains
 
 
 def feedforward_parameters(config: schema.Model) -> int:
-    """Parameters of one feed-forward sub-layer."""
-    weights = 2 * config.d_model * config.d_ff
-    return weights + (config.d_ff + config.d_model if config.feedforward.bias else 0)
+    """Parameters of one feed-forward sub-layer; a gated one has a third matrix."""
+    inner = 2 if config.feedforward.kind in schema.GATED else 1
+    weights = (inner + 1) * config.d_model * config.d_ff
+    return weights + (inner * config.d_ff + config.d_model if config.feedforward.bias else 0)
 
 
 def norm_parameters(config: schema.Model) -> int:
@@ -62,22 +80,30 @@ def norm_parameters(config: schema.Model) -> int:
             return config.d_model
 
 
-def norms(config: schema.Model, sublayers: int) -> int:
-    """Norms in one stack whose layers have so many sub-layers."""
+def norms(config: schema.Model, stack: StackSize) -> int:
+    """Norms in one stack, the one at its end included."""
+    each = stack.layers * len(stack.sublayers)
     match config.placement:
-        case schema.PostPlacement():
-            return sublayers * config.layers
-        case schema.PrePlacement():
-            return sublayers * config.layers + 1
+        case schema.PostPlacement() | schema.DeepNormPlacement():
+            return each
+        case schema.PrePlacement() | schema.PostSubLayerPlacement():
+            return each + 1
+        case schema.SandwichPlacement():
+            return 2 * each + 1
+        case schema.ParallelPlacement():
+            return stack.layers + 1
 
 
 def position_parameters(config: schema.Model) -> int:
     """Parameters of one stack's position scheme."""
     match config.position:
-        case schema.SinusoidalPosition():
-            return 0
         case schema.LearnedPosition(max_length=max_length):
-            return max_length * config.d_model
+            # A single stack has positions for a source and a target one after the other.
+            return max_length * config.d_model * (2 if config.architecture == "decoder_only" else 1)
+        case schema.RelativePosition(buckets=buckets):
+            return buckets * config.heads
+        case _:
+            return 0
 
 
 def counted_parameters(model: nn.Module) -> dict[str, int]:

@@ -8,40 +8,18 @@ B batch, T queries, S keys, D d_model, H heads, G key_value_heads, K d_k, V d_v.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-import torch
 from torch import Tensor, nn
 
 from xformer.config import schema
 from xformer.model.cache import KeyValueCache
 from xformer.model.kernel_choice import choose
 from xformer.model.masks import Mask
+from xformer.model.norms import RMSNorm
+from xformer.model.positions import Rotate
+from xformer.model.projections import Projections
 
-Rotate = Callable[[Tensor], Tensor]
-"""Turns queries or keys (B, H, T, K) by their positions, or leaves them as they are."""
-
-
-class Projections(nn.Module):
-    """Several projections of one input, named, in a single matrix product."""
-
-    def __init__(self, inputs: int, parts: dict[str, int], *, bias: bool) -> None:
-        super().__init__()
-        self.parts = parts
-        self.weight = nn.Parameter(torch.empty(sum(parts.values()), inputs))
-        self.bias = nn.Parameter(torch.empty(sum(parts.values()))) if bias else None
-
-    def forward(self, x_BTD: Tensor) -> tuple[Tensor, ...]:
-        packed = nn.functional.linear(x_BTD, self.weight, self.bias)
-        return torch.split(packed, list(self.parts.values()), dim=-1)
-
-    def matrices(self) -> Iterator[tuple[str, Tensor]]:
-        """Yield each projection's own matrix, (outputs, inputs), by name."""
-        yield from zip(self.parts, torch.split(self.weight, list(self.parts.values())), strict=True)
-
-    def extra_repr(self) -> str:
-        sizes = ", ".join(f"{name}={size}" for name, size in self.parts.items())
-        return f"{self.weight.shape[1]} → {sizes}, bias={self.bias is not None}"
+# What the scores are multiplied by, as a power of d_k (section 3.2.1: 1/√d_k).
+SCALES = {"sqrt_d_k": -0.5, "d_k": -1.0, "none": 0.0}
 
 
 class Attention(nn.Module):
@@ -50,7 +28,10 @@ class Attention(nn.Module):
     def __init__(self, config: schema.Model) -> None:
         super().__init__()
         self.heads, self.key_value_heads = config.heads, config.key_value_heads
-        self.scale = config.d_k**-0.5
+        self.scale = config.d_k ** SCALES[config.attention.scale]
+        # Over the features of one head, with one gain for all heads.
+        self.query_norm = _query_key_norm(config)
+        self.key_norm = _query_key_norm(config)
         self.dropout = config.attention.dropout
         self.kernel = config.attention.kernel
         self.output = nn.Linear(config.heads * config.d_v, config.d_model, bias=config.attention.bias)
@@ -76,8 +57,8 @@ class SelfAttention(Attention):
         self, x_BTD: Tensor, mask: Mask, rotate: Rotate, cache: KeyValueCache | None = None
     ) -> Tensor:
         q, k, v = self.input(x_BTD)  # (B, T, H·K), (B, T, G·K), (B, T, G·V)
-        q_BHTK = rotate(split_heads(q, self.heads))
-        k_BGTK = rotate(split_heads(k, self.key_value_heads))
+        q_BHTK = rotate(self.query_norm(split_heads(q, self.heads)))
+        k_BGTK = rotate(self.key_norm(split_heads(k, self.key_value_heads)))
         v_BGTV = split_heads(v, self.key_value_heads)
         if cache is not None:
             k_BGTK, v_BGTV = cache.append(k_BGTK, v_BGTV)  # now of all positions so far
@@ -96,14 +77,20 @@ class CrossAttention(Attention):
     def project(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys (B, G, S, K) and values (B, G, S, V) of the source, the same for every target."""
         k, v = self.memory(memory_BSD)  # (B, S, G·K), (B, S, G·V)
-        return split_heads(k, self.key_value_heads), split_heads(v, self.key_value_heads)
+        k_BGSK = self.key_norm(split_heads(k, self.key_value_heads))
+        return k_BGSK, split_heads(v, self.key_value_heads)
 
     def forward(self, x_BTD: Tensor, memory: tuple[Tensor, Tensor], mask: Mask) -> Tensor:
         (q,) = self.query(x_BTD)  # (B, T, H·K)
-        return self.attend(split_heads(q, self.heads), *memory, mask)
+        return self.attend(self.query_norm(split_heads(q, self.heads)), *memory, mask)
 
 
 def split_heads(x_BTN: Tensor, heads: int) -> Tensor:
     """Cut the last dimension into heads: (B, T, H·K) → (B, H, T, K)."""
     B, T, _ = x_BTN.shape
     return x_BTN.view(B, T, heads, -1).transpose(1, 2)
+
+
+def _query_key_norm(config: schema.Model) -> nn.Module:
+    wanted = config.attention.query_key_norm == "rms"
+    return RMSNorm(config.d_k, config.norm.epsilon) if wanted else nn.Identity()

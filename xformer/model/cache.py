@@ -7,7 +7,7 @@ K d_k, V d_v.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from xformer.model.masks import Mask
 
@@ -72,3 +72,38 @@ class DecoderState:
             self.memories = [(k.index_select(0, rows), v.index_select(0, rows)) for k, v in self.memories]
             self.mask = self.mask.select(rows)
             self._sentences = sentences
+
+
+class PrefixState:
+    """Where a single stack stands: the keys and values of source and target, and how much of them is real."""
+
+    def __init__(self, source_mask_BS: Tensor, layers: int, max_length: int) -> None:
+        self.position = 0  # target positions read so far
+        self.source_mask_BS = source_mask_BS
+        self.caches = [KeyValueCache(source_mask_BS.shape[1] + max_length) for _ in range(layers)]
+
+    @property
+    def source_length(self) -> int:
+        return self.source_mask_BS.shape[1]
+
+    def index(self, target: int) -> Tensor:
+        """Return the positions of the padded source and of so many target tokens, (B, S + target)."""
+        return run_on(self.source_mask_BS, target)
+
+    def mask(self, target: int) -> Mask:
+        """Let the next target token see the real source and so many target tokens, itself among them."""
+        return Mask(nn.functional.pad(self.source_mask_BS, (0, target), value=True)[:, None, None])
+
+    def select(self, rows: Tensor) -> None:
+        """Reorder, drop or repeat rows (beams), in place."""
+        for cache in self.caches:
+            cache.select(rows)
+        self.source_mask_BS = self.source_mask_BS.index_select(0, rows)
+
+
+def run_on(source_mask_BS: Tensor, target: int) -> Tensor:
+    """Return positions of a padded source and of a target after its last real token, (B, S + target)."""
+    S, device = source_mask_BS.shape[1], source_mask_BS.device
+    source_BS = torch.arange(S, device=device).expand_as(source_mask_BS)
+    target_BT = source_mask_BS.sum(dim=1, keepdim=True) + torch.arange(target, device=device)
+    return torch.cat([source_BS, target_BT], dim=1)

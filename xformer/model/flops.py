@@ -42,13 +42,15 @@ def flops(config: schema.Model, vocabulary: int) -> Flops:
     key_value = config.d_model * config.key_value_heads * (config.d_k + config.d_v)
     output = config.heads * config.d_v * config.d_model
     scores_and_context = config.heads * (config.d_k + config.d_v) * SENTENCE
-    feedforward = 2 * config.d_model * config.d_ff
+    feedforward = (3 if config.feedforward.kind in schema.GATED else 2) * config.d_model * config.d_ff
+    logits = config.d_model * vocabulary
 
-    self_attention = query + key_value + scores_and_context + output
-    cross_attention = query + scores_and_context + output
-    encoder_layer = self_attention + feedforward
-    decoder_layer = self_attention + cross_attention + feedforward
-    return Flops(
-        source_token=2 * config.layers * (encoder_layer + key_value),
-        target_token=2 * (config.layers * decoder_layer + config.d_model * vocabulary),
-    )
+    if config.architecture == "decoder_only":  # every token is scored against both sentences
+        layer = query + key_value + 2 * scores_and_context + output + feedforward
+        source, target = 2 * config.layers * layer, 2 * config.layers * layer + logits
+    else:
+        self_attention = query + key_value + scores_and_context + output
+        cross_attention = query + scores_and_context + output
+        source = config.layers * (self_attention + feedforward + key_value)
+        target = config.layers * (self_attention + cross_attention + feedforward) + logits
+    return Flops(source_token=2 * source, target_token=2 * target)

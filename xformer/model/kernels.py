@@ -38,7 +38,7 @@ def attention_weights(q_BHTK: Tensor, k_BGSK: Tensor, mask: Mask, scale: float) 
         scores_BHTS = scores_BHTS + mask.bias
     if mask.allowed is not None:
         scores_BHTS = scores_BHTS.masked_fill(~mask.allowed, float("-inf"))
-    return scores_BHTS.softmax(dim=-1)
+    return scores_BHTS.softmax(dim=-1).to(q_BHTK.dtype)  # a float32 bias had widened the scores
 
 
 def explicit(q_BHTK: Tensor, k_BGSK: Tensor, v_BGSV: Tensor, mask: Mask, scale: float, drop: float) -> Tensor:

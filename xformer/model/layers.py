@@ -1,4 +1,4 @@
-"""One layer of the encoder and one of the decoder (section 3.1).
+"""The layers that stacks are made of (section 3.1).
 
 B batch, S source length, T target length, D d_model.
 """
@@ -10,41 +10,45 @@ from functools import partial
 from torch import Tensor, nn
 
 from xformer.config import schema
-from xformer.model.attention import CrossAttention, Rotate, SelfAttention
+from xformer.model.attention import CrossAttention, SelfAttention
 from xformer.model.cache import KeyValueCache
+from xformer.model.deepnorm import Stack, constants
 from xformer.model.feedforward import build_feedforward
 from xformer.model.masks import Mask
 from xformer.model.norms import build_norm
 from xformer.model.placement import Placement, build_placement
+from xformer.model.positions import Rotate
 
 
-class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward."""
+class SelfLayer(nn.Module):
+    """Self-attention, then feed-forward: an encoder's layer, and that of a single stack."""
 
-    def __init__(self, config: schema.Model) -> None:
+    def __init__(self, config: schema.Model, stack: Stack, depth: int) -> None:
         super().__init__()
         self.attention = SelfAttention(config)
         self.feedforward = build_feedforward(config.feedforward, config.d_model, config.d_ff)
-        self.residual = _residual(config, sublayers=2)
+        self.residual = _residual(config, stack, depth, sublayers=2)
 
-    def forward(self, x_BSD: Tensor, mask: Mask, rotate: Rotate) -> Tensor:
-        x_BSD = self.residual(
-            x_BSD,
-            lambda y_BSD: self.attention(y_BSD, mask, rotate),
+    def forward(
+        self, x_BTD: Tensor, mask: Mask, rotate: Rotate, cache: KeyValueCache | None = None
+    ) -> Tensor:
+        x_BTD = self.residual(
+            x_BTD,
+            lambda y_BTD: self.attention(y_BTD, mask, rotate, cache),
             self.feedforward,
         )
-        return x_BSD
+        return x_BTD
 
 
-class DecoderLayer(nn.Module):
-    """Self-attention to the past, attention to the source, then feed-forward."""
+class CrossLayer(nn.Module):
+    """Self-attention to the past, attention to the source, then feed-forward: the decoder's layer."""
 
-    def __init__(self, config: schema.Model) -> None:
+    def __init__(self, config: schema.Model, stack: Stack, depth: int) -> None:
         super().__init__()
         self.attention = SelfAttention(config)
         self.cross_attention = CrossAttention(config)
         self.feedforward = build_feedforward(config.feedforward, config.d_model, config.d_ff)
-        self.residual = _residual(config, sublayers=3)
+        self.residual = _residual(config, stack, depth, sublayers=3)
 
     def forward(
         self,
@@ -64,6 +68,7 @@ class DecoderLayer(nn.Module):
         return x_BTD
 
 
-def _residual(config: schema.Model, sublayers: int) -> Placement:
+def _residual(config: schema.Model, stack: Stack, depth: int, sublayers: int) -> Placement:
     norm = partial(build_norm, config.norm, config.d_model)
-    return build_placement(config.placement, sublayers, norm, config.dropout)
+    alpha = constants(stack, depth).alpha
+    return build_placement(config.placement, sublayers, norm, config.dropout, alpha=alpha)

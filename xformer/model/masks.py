@@ -3,7 +3,7 @@
 One convention everywhere: boolean, **True = may be attended**. Masks keep broadcast dimensions
 of size 1 wherever they can, and are made once per forward pass, not once per layer.
 
-B batch, H heads, T queries, S keys.
+B batch, H heads, T queries (of a target), S keys (of a source), L = S + T.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,19 @@ def causal_mask(length: int, device: torch.device) -> Mask:
     """Let query t see keys 0 … t."""
     seen_TT = torch.ones(length, length, dtype=torch.bool, device=device).tril()
     return Mask(seen_TT[None, None], causal=True)
+
+
+def prefix_mask(real_BS: Tensor, target: int) -> Mask:
+    """Let source tokens see the real source, and each of `target` tokens also those up to itself."""
+    B, S = real_BS.shape
+    causal_TT = torch.ones(target, target, dtype=torch.bool, device=real_BS.device).tril()
+    source_BSL = nn.functional.pad(real_BS, (0, target))[:, None].expand(-1, S, -1)
+    target_BTL = torch.cat([real_BS[:, None].expand(-1, target, -1), causal_TT.expand(B, -1, -1)], dim=2)
+    allowed_B1LL = torch.cat([source_BSL, target_BTL], dim=1)[:, None]
+    empty_B1L1 = ~allowed_B1LL.any(dim=-1, keepdim=True)  # the rows of a source without real tokens
+    if _known_now(real_BS) and not bool(empty_B1L1.any()):
+        return Mask(allowed_B1LL)
+    return Mask(allowed_B1LL | empty_B1L1, empty_B1L1)
 
 
 def _known_now(x: Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""The encoder and the decoder: embeddings in, states out.
+"""Encoder, decoder, and the single stack that does the work of both: embeddings in, states out.
 
 B batch, S source length, T target length, D d_model.
 """
@@ -6,60 +6,78 @@ B batch, S source length, T target length, D d_model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 from torch import Tensor, nn
 
 from xformer.config import schema
-from xformer.model.cache import DecoderState
+from xformer.model.cache import DecoderState, KeyValueCache
+from xformer.model.deepnorm import Stack
 from xformer.model.dropout import Dropout
-from xformer.model.layers import DecoderLayer, EncoderLayer
+from xformer.model.layers import CrossLayer, SelfLayer
 from xformer.model.masks import Mask, causal_mask
 from xformer.model.norms import build_norm
 from xformer.model.placement import PLACEMENTS
 from xformer.model.positions import Span, build_position
 
+Layer = TypeVar("Layer", SelfLayer, CrossLayer)
 
-class Encoder(nn.Module):
+
+class LayerStack(nn.Module, Generic[Layer]):
+    """What all have: a position scheme, dropout on what goes in, layers, and perhaps a norm at the end."""
+
+    def __init__(self, config: schema.Model, stack: Stack, make: type[Layer], depth: int) -> None:
+        super().__init__()
+        self.stack: Stack = stack
+        self.position = build_position(config, stack)
+        self.dropout = Dropout(config.dropout)
+        self.layers: Sequence[Layer] = cast(
+            Sequence[Layer], nn.ModuleList(make(config, stack, depth) for _ in range(depth))
+        )
+        needed = PLACEMENTS[config.placement.kind].final_norm
+        self.norm = build_norm(config.norm, config.d_model) if needed else nn.Identity()
+
+
+class SelfStack(LayerStack[SelfLayer]):
+    """Layers over one sequence; who sees whom is the mask's affair."""
+
+    def forward(
+        self, embedded_BTD: Tensor, span: Span, mask: Mask, caches: Sequence[KeyValueCache] | None = None
+    ) -> Tensor:
+        """Run over tokens that stand at `span`; with caches, `mask` covers the tokens in them as well."""
+        rotate = self.position.rotation(span)
+        x_BTD: Tensor = self.dropout(self.position.add(embedded_BTD, span))
+        for number, layer in enumerate(self.layers):
+            x_BTD = layer(x_BTD, mask, rotate, caches[number] if caches else None)
+        x_BTD = self.norm(x_BTD)
+        return x_BTD
+
+
+class Encoder(SelfStack):
     """The stack over the source; every position sees every real one."""
 
     def __init__(self, config: schema.Model) -> None:
-        super().__init__()
-        self.position = build_position(config)
-        self.dropout = Dropout(config.dropout)
-        layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
-        self.layers = cast(Sequence[EncoderLayer], layers)
-        self.norm = _final_norm(config)
+        super().__init__(config, "encoder", SelfLayer, config.layers)
 
-    def forward(self, embedded_BSD: Tensor, mask: Mask) -> Tensor:
+    def encode(self, embedded_BSD: Tensor, mask: Mask) -> Tensor:
+        """Run over whole sources."""
         span = Span.run(0, embedded_BSD.shape[1], embedded_BSD.device)
-        mask = mask.with_bias(self.position.bias(span, span))
-        rotate = partial(self.position.rotate, span=span)
-        x_BSD: Tensor = self.dropout(self.position.add(embedded_BSD, span))
-        for layer in self.layers:
-            x_BSD = layer(x_BSD, mask, rotate)
-        x_BSD = self.norm(x_BSD)
-        return x_BSD
+        states_BSD: Tensor = self(embedded_BSD, span, mask.with_bias(self.position.bias(span, span)))
+        return states_BSD
 
 
-class Decoder(nn.Module):
+class Decoder(LayerStack[CrossLayer]):
     """The stack over the target; every position sees itself, those before it, and the whole source."""
 
     def __init__(self, config: schema.Model) -> None:
-        super().__init__()
-        self.position = build_position(config)
-        self.dropout = Dropout(config.dropout)
-        layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
-        self.layers = cast(Sequence[DecoderLayer], layers)
-        self.norm = _final_norm(config)
+        super().__init__(config, "decoder", CrossLayer, config.layers)
 
     def forward(self, embedded_BTD: Tensor, memory_BSD: Tensor, memory_mask: Mask) -> Tensor:
         """Run over whole targets at once, for training."""
         length, device = embedded_BTD.shape[1], embedded_BTD.device
         span = Span.run(0, length, device)
         mask = causal_mask(length, device).with_bias(self.position.bias(span, span))
-        rotate = partial(self.position.rotate, span=span)
+        rotate = self.position.rotation(span)
         x_BTD: Tensor = self.dropout(self.position.add(embedded_BTD, span))
         for layer in self.layers:
             memory = layer.cross_attention.project(memory_BSD)
@@ -77,15 +95,10 @@ class Decoder(nn.Module):
         here = Span.run(state.position, 1, embedded_B1D.device)
         seen = Span.run(0, state.position + 1, embedded_B1D.device)
         mask = Mask().with_bias(self.position.bias(here, seen))
-        rotate = partial(self.position.rotate, span=here)
+        rotate = self.position.rotation(here)
         x_B1D: Tensor = self.dropout(self.position.add(embedded_B1D, here))
         for layer, memory, cache in zip(self.layers, state.memories, state.caches, strict=True):
             x_B1D = layer(x_B1D, mask, rotate, memory, state.mask, cache)
         state.position += 1
         x_B1D = self.norm(x_B1D)
         return x_B1D
-
-
-def _final_norm(config: schema.Model) -> nn.Module:
-    needed = PLACEMENTS[config.placement.kind].final_norm
-    return build_norm(config.norm, config.d_model) if needed else nn.Identity()

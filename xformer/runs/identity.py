@@ -22,6 +22,7 @@ NEUTRAL = frozenset(
         "tracking",
         "scale",  # every size it gives is resolved into the keys that use it
         "data",  # its text and its limit on length enter by content
+        "model.match",  # what it solves is in model.d_ff
         "decode",  # a finished run is scored again, not trained again
         "trainer.accelerator",
         "trainer.devices",

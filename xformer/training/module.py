@@ -57,6 +57,7 @@ class TranslationModule(lightning.LightningModule):
             d_model=self.config.model.d_model,
             warmup_updates=self.config.optim.warmup_updates,
             multiplier=self.config.optim.learning_rate_multiplier,
+            warmup=self.config.optim.warmup,
         )
 
     def training_step(self, update: Update) -> dict[str, Tensor]:
