@@ -53,7 +53,7 @@ def test_every_split_has_the_size_asked_for() -> None:
 
 def test_a_seed_gives_the_same_bytes_on_every_machine() -> None:
     text = "\n".join(line for split in corpus().values() for side in split for line in side)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03408ba198af3e0f"
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "f0a2b3077dfd3a69"
 
 
 def test_another_seed_says_other_sentences_of_the_same_language() -> None:
@@ -131,27 +131,27 @@ def test_a_dictionary_translates_badly() -> None:
 @pytest.mark.parametrize(
     ("source", "target"),
     [
-        pytest.param("la tob meg kap lun", "op kap mego tobo luno", id="adjectives follow in reverse"),
-        pytest.param("la dadi gor kob", "eps dadir gores kob", id="article and verb agree"),
-        pytest.param("kob mos ta dad gor la dok", "kob mosa da dad dap dok gore", id="verb last in a clause"),
-        pytest.param("la kob ke gor dad lun", "ap kob ya dad gora luna", id="subject missing"),
-        pytest.param("la kob ke dad gor lun", "ap kob dya dad gore luna", id="object missing"),
-        pytest.param("la kob ro la dad lun", "gep dad ap kob luna", id="owner first"),
-        pytest.param("kob e dad lun", "kob ha dad lunas", id="a pair is plural, gender of its first"),
-        pytest.param("kob gor dad luv", "sür kob goreta dad", id="a word of time sets the tense"),
-        pytest.param("kob gor dad mo", "xu gora kob dad", id="verb first in a question"),
-        pytest.param("kob ne gor la dad", "kob gora gep dad nu", id="object of a negated verb is oblique"),
-        pytest.param("la sam gor dad", "op how goro dad", id="noun by verb of group 0"),
-        pytest.param("la sam bom dad", "ap lüj boma dad", id="noun by verb of group 1"),
-        pytest.param("kob kub dad", "kob jaxa dad", id="verb by a living object"),
-        pytest.param("kob kub kap", "kob refa kap", id="verb by an object that is a thing"),
-        pytest.param("la kob kub la sam", "ap kob jaxa dap lüj", id="verb decides noun decides verb"),
-        pytest.param("lok kob e lok kap lun", "kob jiha ha kap nöno lunas", id="adjective by its noun"),
-        pytest.param("Bado lun", "Bado lune", id="gender of a name by its last vowel"),
-        pytest.param("dad lun dit su sul", "dad lune löt vje sule", id="pronoun agrees far back"),
-        pytest.param("dad lun tun su sul", "los vje sule dad lune", id="fronted clause"),
-        pytest.param("kob gor sas sob la dad dok", "kob gora dok föh gep dad zas", id="adverb to the end"),
-        pytest.param("kob lun u su sul", "kob luna jo vja sula", id="clause after clause"),
+        pytest.param("la tub mos kap pam", "op kap moso tubo pamo", id="adjectives follow in reverse"),
+        pytest.param("la dadi dun kob", "eps dadir dunes kob", id="article and verb agree"),
+        pytest.param("kob ruk ta dad dun la dok", "kob ruka da dad dap dok dune", id="verb last in a clause"),
+        pytest.param("la kob ke dun dad pam", "ap kob ya dad duna pama", id="subject missing"),
+        pytest.param("la kob ke dad dun pam", "ap kob dya dad dune pama", id="object missing"),
+        pytest.param("la kob ro la dad pam", "gep dad ap kob pama", id="owner first"),
+        pytest.param("kob e dad pam", "kob ha dad pamas", id="a pair is plural, gender of its first"),
+        pytest.param("kob dun dad keb", "höj kob duneta dad", id="a word of time sets the tense"),
+        pytest.param("kob dun dad mo", "xu duna kob dad", id="verb first in a question"),
+        pytest.param("kob ne dun la dad", "kob duna gep dad nu", id="object of a negated verb is oblique"),
+        pytest.param("la sam dun dad", "op how duno dad", id="noun by verb of group 0"),
+        pytest.param("la sam bat dad", "ap lüj bata dad", id="noun by verb of group 1"),
+        pytest.param("kob kad dad", "kob wara dad", id="verb by a living object"),
+        pytest.param("kob kad kap", "kob zoha kap", id="verb by an object that is a thing"),
+        pytest.param("la kob kad la sam", "ap kob wara dap lüj", id="verb decides noun decides verb"),
+        pytest.param("bun kob e bun kap pam", "kob züwa ha kap hijo pamas", id="adjective by its noun"),
+        pytest.param("Bado pam", "Bado pame", id="gender of a name by its last vowel"),
+        pytest.param("dad pam luv su pip", "dad pame züf vje pipe", id="pronoun agrees far back"),
+        pytest.param("dad pam lir su pip", "tez vje pipe dad pame", id="fronted clause"),
+        pytest.param("kob dun kog meb la dad dok", "kob duna dok rox gep dad löj", id="adverb to the end"),
+        pytest.param("kob pam u su pip", "kob pama jo vja pipa", id="clause after clause"),
     ],
 )
 def test_the_rules_translate_as_worked_out_by_hand(source: str, target: str) -> None:

@@ -14,7 +14,7 @@ from xformer.data.grammar.target import target_line
 SOURCE_LANGUAGE = "qma"
 TARGET_LANGUAGE = "qno"
 # Part of the identity of the generated text: raised whenever a rule or the lexicon changes.
-GRAMMAR_VERSION = 2
+GRAMMAR_VERSION = 3
 
 Pairs = tuple[list[str], list[str]]
 

@@ -189,13 +189,13 @@ def lexicon() -> Lexicon:
     def link(rank: int) -> Link:
         return Link(coin.source(), coin.target(), fronted=rank % 3 == 1)
 
-    sizes = {Valency.INTRANSITIVE: 18, Valency.TRANSITIVE: 30, Valency.CLAUSAL: 6}
+    sizes = {Valency.INTRANSITIVE: 12, Valency.TRANSITIVE: 16, Valency.CLAUSAL: 4}
     return Lexicon(
-        nouns=Zipf([noun(rank) for rank in range(64)]),
+        nouns=Zipf([noun(rank) for rank in range(36)]),
         verbs=tuple(Zipf([verb(rank, valency) for rank in range(sizes[valency])]) for valency in Valency),
-        adjectives=Zipf([adjective(rank) for rank in range(24)]),
-        adverbs=Zipf([particle(rank) for rank in range(12)]),
-        prepositions=Zipf([particle(rank) for rank in range(8)]),
+        adjectives=Zipf([adjective(rank) for rank in range(12)]),
+        adverbs=Zipf([particle(rank) for rank in range(6)]),
+        prepositions=Zipf([particle(rank) for rank in range(6)]),
         times=Zipf([time(rank) for rank in range(9)]),
         links=Zipf([link(rank) for rank in range(6)]),
         name_syllables=tuple(consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"),
