@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from tests.experiments.rows import EXPERIMENTS
 from xformer.config.compose import compose, plan
 from xformer.model.accounting import counted_parameters, parameters
 from xformer.model.architectures import skeleton
-
-EXPERIMENTS = sorted(
-    file.relative_to("experiments").with_suffix("").as_posix() for file in Path("experiments").rglob("*.yaml")
-)
 
 
 @pytest.mark.parametrize("scale", ["paper", "tiny"])
