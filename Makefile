@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN    := $(VENV)/bin
 
 # What `make ablate` runs; see README.md.
-SWEEP  ?= table3
+SWEEP  ?= ablate
 SCALE  ?= tiny
 DATA   ?= grammar
 SEEDS  ?= 1
@@ -28,7 +28,7 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-ablate: venv ## train every row of a sweep and report: SWEEP=table3 SCALE=tiny DATA=grammar SEEDS=1,2,3 ROWS=2
+ablate: venv ## train every row of a sweep and report: SWEEP=ablate SCALE=tiny DATA=grammar SEEDS=1,2,3 ROWS=2
 	$(BIN)/xformer train sweeps=$(SWEEP) scale=$(SCALE) data=$(DATA) seed=$(SEEDS) runs_dir=$(RUNS) \
 	  tracking=none trainer.threads=1 hydra/launcher=joblib hydra.launcher.n_jobs=$(ROWS) $(EXTRA); \
 	  code=$$?; if [ $$code -ge 2 ]; then exit $$code; fi; \
