@@ -14,6 +14,7 @@ import pytest
 from xformer.runs import process
 from xformer.runs.display import Lines, Silent
 from xformer.runs.folder import RunFolder, Status
+from xformer.runs.machine import alive
 
 
 def watch(folder: Path, code: str, **settings: int) -> process.Ended:
@@ -50,7 +51,7 @@ def test_children_of_the_worker_are_gone_when_it_is(tmp_path: Path) -> None:
     watch(tmp_path, code)
     child = int((tmp_path / "log.txt").read_text())
     deadline = time.monotonic() + 5
-    while process.alive(child) and "Z" not in Path(f"/proc/{child}/stat").read_text():
+    while alive(child) and "Z" not in Path(f"/proc/{child}/stat").read_text():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -72,8 +73,8 @@ def test_a_signal_is_passed_on_and_a_deaf_worker_is_killed(
 def test_a_process_that_is_gone_is_not_alive() -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    assert not process.alive(ended.pid)
-    assert process.alive(os.getpid())
+    assert not alive(ended.pid)
+    assert alive(os.getpid())
 
 
 def test_lines_are_sparse_in_a_file(

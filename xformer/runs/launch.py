@@ -17,6 +17,7 @@ from xformer.config.compose import Plan, from_hydra, quote, search_path
 from xformer.config.locations import config_root
 from xformer.config.scales import register_resolvers
 from xformer.files import read_json, write_json
+from xformer.runs.forked import nursery
 from xformer.runs.outcome import INTERRUPTED, Outcome, exit_code, summary
 from xformer.runs.supervisor import supervise
 
@@ -45,7 +46,10 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
     sys.argv[1:] = ["--multirun", *overrides, search_path(config_dir), f"hydra.sweep.dir={quote(folder)}"]
     stopped: int | None = None
     try:
-        hydra.main(version_base="1.3", config_path=str(config_root() / "conf"), config_name="train")(_job)()
+        with nursery():
+            hydra.main(version_base="1.3", config_path=str(config_root() / "conf"), config_name="train")(
+                _job
+            )()
     except KeyboardInterrupt:
         stopped = INTERRUPTED
     except Stopped as stop:

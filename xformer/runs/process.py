@@ -13,28 +13,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Protocol
 
 from xformer.config import schema
 from xformer.runs.display import Display
 from xformer.runs.folder import RunFolder
+from xformer.runs.forked import ask_for_worker
+from xformer.runs.machine import TUNING, with_package
 
 SECONDS_TO_STOP = 30.0
 SECONDS_BETWEEN_LOOKS = 0.2
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 # Tells a worker whose child it is in all but name, so that it can stop when that process is gone.
 SUPERVISOR = "XFORMER_SUPERVISOR"
-# What a worker tells its libraries before they load; what is set already stays (docs/performance.md).
-TUNING = {
-    # Threads that wait for one another sleep. Spinning ones starve each other as soon as anything else runs
-    # on the machine: training with two threads beside one other process was four times slower.
-    "OMP_WAIT_POLICY": "PASSIVE",
-    # Memory of large tensors is kept for the next ones instead of going back to the system after each, which
-    # costs a page fault for every 4 KB when it is used again.
-    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 32),
-    "MALLOC_TOP_PAD_": str(1 << 26),
-}
-_PACKAGE_PARENT = Path(__file__).resolve().parents[2]
+
+
+class Process(Protocol):
+    """What watching needs of a process, however it was started; it leads a session of its own."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+
+    def wait(self) -> int:
+        """The exit code, when it comes."""
 
 
 @dataclass(frozen=True)
@@ -77,23 +80,12 @@ def watch(command: list[str], folder: RunFolder, *, lock: int, threads: int, dis
     A signal that asks this process to stop is passed on; what has not stopped 30 s later is killed.
     `lock` is the descriptor that holds the folder; the process holds it too.
     """
-    environment = TUNING | os.environ | {SUPERVISOR: str(os.getpid()), "PYTHONUNBUFFERED": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [str(_PACKAGE_PARENT), os.environ.get("PYTHONPATH")])
-    )
+    environment = with_package(TUNING | os.environ | {SUPERVISOR: str(os.getpid()), "PYTHONUNBUFFERED": "1"})
     if threads:
         environment["OMP_NUM_THREADS"] = str(threads)
     with _stop_signals() as came:
         with open(folder.log, "ab") as log:
-            worker = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,
-                pass_fds=(lock,),
-            )
+            worker = _start(command, folder, environment, lock, log.fileno())
         passed_on = 0
         try:
             while worker.poll() is None:
@@ -108,8 +100,27 @@ def watch(command: list[str], folder: RunFolder, *, lock: int, threads: int, dis
         finally:
             display.close()
             _signal(worker, signal.SIGKILL)  # ranks that outlived their leader
-            worker.wait()
-    return Ended(worker.returncode, came[0][0] if came else None)
+            code = worker.wait()
+    return Ended(code, came[0][0] if came else None)
+
+
+def _start(
+    command: list[str], folder: RunFolder, environment: dict[str, str], lock: int, log: int
+) -> Process:
+    """Fork the worker from the sweep's nursery if that can do it, else start it."""
+    if command == worker_command(folder.path, devices=1):
+        forked = ask_for_worker(folder.path, environment, lock=lock, log=log)
+        if forked is not None:
+            return forked
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        env=environment,
+        start_new_session=True,
+        pass_fds=(lock,),
+    )
 
 
 @contextlib.contextmanager
@@ -131,18 +142,7 @@ def _stop_signals() -> Iterator[list[tuple[int, float]]]:
             signal.signal(number, handler)
 
 
-def alive(pid: int) -> bool:
-    """Whether a process of this machine still exists."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it exists and is somebody else's
-        return True
-    return True
-
-
-def _signal(worker: subprocess.Popen[bytes], number: int) -> None:
+def _signal(worker: Process, number: int) -> None:
     """Signal the worker and all its children."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(worker.pid, number)

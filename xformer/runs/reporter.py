@@ -10,6 +10,7 @@ from typing import Any
 
 from xformer.runs import process
 from xformer.runs.folder import RunFolder, Status
+from xformer.runs.machine import alive
 
 
 class Stopped(Exception):
@@ -27,7 +28,7 @@ class Stop:
 
     def __call__(self) -> int | None:
         """The signal's number, or None to go on."""
-        if self._signal is None and self._supervisor and not process.alive(self._supervisor):
+        if self._signal is None and self._supervisor and not alive(self._supervisor):
             self._signal = signal.SIGTERM
         return self._signal
 
