@@ -63,6 +63,8 @@ def test_the_pieces_of_a_line_are_its_bytes_after_a_space(tokenizer: Tokenizer, 
 def test_there_is_a_piece_for_every_byte_and_none_for_control_tokens(tokenizer: Tokenizer) -> None:
     pieces = [tokenizer.piece(i) for i in range(SMALLEST_VOCABULARY)]
     assert sorted(pieces) == [b""] * len(CONTROLS) + [bytes([byte]) for byte in range(256)]
+    with pytest.raises(IndexError):
+        tokenizer.piece(tokenizer.vocabulary)
 
 
 @pytest.mark.parametrize("text", LIKE_CONTROLS)

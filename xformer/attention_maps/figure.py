@@ -7,18 +7,21 @@ its file is made by matplotlib's Agg, PDF or SVG writer. The same maps give the 
 from __future__ import annotations
 
 import io
+import math
 import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib
+from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
-from xformer.attention_maps.maps import TITLES, AttentionMaps, Grid, labels, longest_label
+from xformer.attention_maps.maps import TITLES, AttentionMaps, Grid, labels
 from xformer.attention_maps.tokens import Token
 
 DOTS_PER_INCH = 150
@@ -26,13 +29,13 @@ COLOURS = "Blues"
 
 _CELL = 0.15  # of one weight, where the page has room: a label of its own fits beside each
 _SMALLEST_MAP = 1.0  # so that short sentences do not give stamps
+_SMALLEST_WIDTH = 6.0  # for the text at the top
 _LARGEST_PAGE = (40.0, 56.0)  # 6,000 × 8,400 dots, which every viewer still opens
 _GAP = 0.14  # between maps
 _HEADING = 0.62  # above each block: its title, and the heads' numbers
 _TOP = 1.1  # the page's title and the colour bar
 _EDGE = 0.35
 _LABEL_SIZE = 7.0  # points
-_LETTER = 0.065  # of a label, on average
 _LONGEST_LABEL = 14  # letters; longer ones are cut
 _LABEL_ROOM = 0.11  # that a label needs beside the next one
 
@@ -70,12 +73,15 @@ def image(maps: AttentionMaps, image_format: str) -> bytes:
     """
     out = io.BytesIO()
     undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(image_format)
-    with matplotlib.rc_context({"svg.hashsalt": "xformer"}), warnings.catch_warnings(record=True) as caught:
+    with (
+        style.context(["default", {"svg.hashsalt": "xformer"}]),  # whatever the user's own matplotlibrc says
+        warnings.catch_warnings(record=True) as caught,
+    ):
         warnings.simplefilter("always")
         draw(maps).savefig(out, format=image_format, dpi=DOTS_PER_INCH, metadata=undated)
     if any("missing from" in str(warning.message) for warning in caught):
         print(
-            "xformer: the picture's font lacks some of the characters; an .html page uses the browser's fonts",
+            "xformer: the picture's font lacks some of the characters; an .html page has the browser's",
             file=sys.stderr,
         )
     return out.getvalue()
@@ -83,11 +89,13 @@ def image(maps: AttentionMaps, image_format: str) -> bytes:
 
 def draw(maps: AttentionMaps) -> Figure:
     """Return the figure, not yet in any format."""
-    letters = _LETTER * min(longest_label(maps.grids), _LONGEST_LABEL)
-    margin, foot = 0.55 + letters, 0.1 + letters
+    names = max(
+        map(_printed_width, {name for grid in maps.grids for name in _names(grid.queries + grid.keys)})
+    )
+    margin, foot = 0.45 + names, 0.1 + names
     cell = _cell_size(maps.grids, margin, foot)
     blocks = [_Layout(grid, cell) for grid in maps.grids]
-    width = max(4.5, margin + max(block.grid.heads * block.slot for block in blocks) + _EDGE)
+    width = max(_SMALLEST_WIDTH, margin + max(block.grid.heads * block.slot for block in blocks) + _EDGE)
     height = _TOP + sum(_HEADING + block.height + foot for block in blocks)
     figure = Figure(figsize=(width, height))
     _head(figure, maps, width, height)
@@ -105,10 +113,7 @@ def _cell_size(grids: Sequence[Grid], margin: float, foot: float) -> float:
     rows = sum(grid.layers * len(grid.queries) for grid in grids)
     across = _LARGEST_PAGE[0] - margin - _EDGE - _GAP * max(grid.heads for grid in grids)
     down = (
-        _LARGEST_PAGE[1]
-        - _TOP
-        - (foot + _HEADING) * len(grids)
-        - _GAP * sum(grid.layers for grid in grids)
+        _LARGEST_PAGE[1] - _TOP - (foot + _HEADING) * len(grids) - _GAP * sum(grid.layers for grid in grids)
     )
     # Hundreds of layers or heads leave no room but for the gaps; the page is then larger after all.
     return min(max(_CELL, _SMALLEST_MAP / longest), max(across, 8.0) / columns, max(down, 8.0) / rows)
@@ -159,7 +164,7 @@ def _frame(axes: Axes, block: _Layout, layer: int, head: int) -> None:
     axes.set_yticks([])
     for spine in axes.spines.values():
         spine.set(linewidth=0.5, color="0.6")
-    every = max(1, round(_LABEL_ROOM / block.cell))
+    every = math.ceil(_LABEL_ROOM / block.cell)
     if layer == 0:
         axes.set_title(f"head {head + 1}", fontsize=8, pad=3)
     if head == 0:
@@ -172,6 +177,11 @@ def _frame(axes: Axes, block: _Layout, layer: int, head: int) -> None:
     if grid.border:
         for line in (axes.axhline, axes.axvline):
             line(grid.border - 0.5, color="0.5", linewidth=0.6)
+
+
+def _printed_width(name: str) -> float:
+    width, _, _ = text_to_path.get_text_width_height_descent(name, FontProperties(size=_LABEL_SIZE), False)
+    return width / 72
 
 
 def _names(tokens: Sequence[Token]) -> list[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -43,11 +42,11 @@ class Grid:
 
     @property
     def layers(self) -> int:
-        return self.weights_LHTS.shape[0]
+        return len(self.weights_LHTS)
 
     @property
     def heads(self) -> int:
-        return self.weights_LHTS.shape[1]
+        return int(self.weights_LHTS.shape[1])
 
     @property
     def border(self) -> int:
@@ -127,8 +126,3 @@ def cells(found: Sequence[Grid]) -> int:
 def labels(tokens: Sequence[Token]) -> list[str]:
     """The names of tokens on an axis."""
     return [token.label for token in tokens]
-
-
-def longest_label(found: Sequence[Grid]) -> int:
-    """Characters of the longest name on any axis."""
-    return max(len(token.label) for grid in found for token in chain(grid.queries, grid.keys))

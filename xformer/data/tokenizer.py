@@ -67,10 +67,11 @@ class Tokenizer:
         return list(self._engine.decode_batch(batch, skip_special_tokens=False))
 
     def piece(self, token: int) -> bytes:
-        """The bytes that a token stands for, in which a character may begin or end; none for a control token."""
-        if token in CONTROL_NAMES:
-            return b""
-        return bytes(_BYTE_OF[character] for character in self._engine.id_to_token(token))
+        """The bytes that a token stands for, which need not be whole characters; none for a control token."""
+        name = "" if token in CONTROL_NAMES else self._engine.id_to_token(token)
+        if name is None:
+            raise IndexError(f"no token has the id {token}")
+        return bytes(_BYTE_OF[character] for character in name)
 
     def save(self, path: Path) -> None:
         """Write the file that `load` and the `tokenizers` library read."""
