@@ -94,6 +94,15 @@ def _parser() -> argparse.ArgumentParser:
     translate.add_argument("--output", type=Path, metavar="FILE", help="standard output if left out")
     _add_decoding(translate)
 
+    attend = command("attend", _attend, "attention maps of one sentence pair, as page, picture or data")
+    _add_run(attend)
+    attend.add_argument("--source", required=True, metavar="TEXT", help="one sentence")
+    attend.add_argument("--target", metavar="TEXT", help="the run's own translation if left out")
+    attend.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help=".html .png .pdf .svg .json or .npz"
+    )
+    attend.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
+
     status = command("status", _status, "every run below a folder: state, progress, reason")
     status.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
 
@@ -177,6 +186,15 @@ def _translate(options: argparse.Namespace) -> int:
     from xformer.runs.commands import translate
 
     return translate(options)
+
+
+def _attend(options: argparse.Namespace) -> int:
+    from xformer.attention_maps.files import check_path
+
+    check_path(options.out)  # at once, before anything heavy is loaded
+    from xformer.runs.attend import attend
+
+    return attend(options)
 
 
 def _status(options: argparse.Namespace) -> int:

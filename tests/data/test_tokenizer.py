@@ -53,6 +53,20 @@ def test_awkward_lines_come_back_as_they_were(tokenizer: Tokenizer, line: str) -
     assert tokenizer.decode(tokenizer.encode([line])) == [line]
 
 
+@settings(deadline=None, max_examples=300)
+@given(line=st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_the_pieces_of_a_line_are_its_bytes_after_a_space(tokenizer: Tokenizer, line: str) -> None:
+    (ids,) = tokenizer.encode([line])
+    assert b"".join(map(tokenizer.piece, ids)) == b" " + line.encode()
+
+
+def test_there_is_a_piece_for_every_byte_and_none_for_control_tokens(tokenizer: Tokenizer) -> None:
+    pieces = [tokenizer.piece(i) for i in range(SMALLEST_VOCABULARY)]
+    assert sorted(pieces) == [b""] * len(CONTROLS) + [bytes([byte]) for byte in range(256)]
+    with pytest.raises(IndexError):
+        tokenizer.piece(tokenizer.vocabulary)
+
+
 @pytest.mark.parametrize("text", LIKE_CONTROLS)
 def test_text_that_looks_like_a_control_token_is_text_even_when_learned_from(text: str) -> None:
     trained = train_tokenizer([f"{text} and {text}"] * 20 + sentences(50), 290)

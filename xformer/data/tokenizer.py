@@ -24,6 +24,12 @@ from xformer.files import write_atomic
 CONTROL_NAMES = {PAD: "⟨pad⟩", BOS: "⟨bos⟩", EOS: "⟨eos⟩", UNK: "⟨unk⟩"}
 SMALLEST_VOCABULARY = len(CONTROL_NAMES) + 256
 
+# Byte-level pieces are written with one printable character a byte: a byte that is printable in Latin-1
+# stands for itself, the others follow from U+0100 on, in order (the soft hyphen, 0xAD, is invisible).
+_PRINTABLE = [byte for byte in range(256) if chr(byte).isprintable() and byte not in (0x20, 0xAD)]
+_OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
+_BYTE_OF = {chr(byte): byte for byte in _PRINTABLE} | {chr(256 + n): byte for n, byte in enumerate(_OTHERS)}
+
 _MIN_FREQUENCY = 2  # a pair seen once is no statistics
 _LINES_AT_ONCE = 16_384  # bounds the library's own 1.7 KB a line while encoding
 
@@ -59,6 +65,13 @@ class Tokenizer:
         """The text of each id sequence; control tokens say nothing, broken UTF-8 becomes U+FFFD."""
         batch = [[i for i in map(int, sequence) if i not in CONTROL_NAMES] for sequence in sequences]
         return list(self._engine.decode_batch(batch, skip_special_tokens=False))
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that a token stands for, which need not be whole characters; none for a control token."""
+        name = "" if token in CONTROL_NAMES else self._engine.id_to_token(token)
+        if name is None:
+            raise IndexError(f"no token has the id {token}")
+        return bytes(_BYTE_OF[character] for character in name)
 
     def save(self, path: Path) -> None:
         """Write the file that `load` and the `tokenizers` library read."""

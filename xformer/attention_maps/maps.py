@@ -1,0 +1,128 @@
+"""All attention maps of a sentence pair: for each kind of attention a grid of layers × heads.
+
+L layers, H heads, T queries, S keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from xformer.attention_maps.record import Recorded, record_attention
+from xformer.attention_maps.tokens import Pair, Token
+from xformer.errors import UserError
+from xformer.model.attention import CrossAttention
+
+Kind = Literal["encoder", "decoder", "cross", "joint"]
+
+TITLES: dict[Kind, str] = {
+    "encoder": "Encoder self-attention",
+    "decoder": "Decoder self-attention",
+    "cross": "Cross-attention",
+    "joint": "Self-attention over source and target",
+}
+"""The kinds in the order in which they are shown; `joint` is that of a model with a single stack."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The maps of one kind of attention, as many layers × heads."""
+
+    kind: Kind
+    queries: tuple[Token, ...]  # the rows: tokens from which the model looks
+    keys: tuple[Token, ...]  # the columns: tokens at which it looks
+    written: tuple[Token | None, ...]  # what the model is to write next, for queries of the target
+    weights_LHTS: npt.NDArray[np.float32]
+
+    @property
+    def layers(self) -> int:
+        return len(self.weights_LHTS)
+
+    @property
+    def heads(self) -> int:
+        return int(self.weights_LHTS.shape[1])
+
+    @property
+    def border(self) -> int:
+        """Where, in a sequence of both sentences, the target begins; 0 elsewhere."""
+        return self.written.count(None) if self.kind == "joint" else 0
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """What is written to a file: the maps, and whose and of what they are."""
+
+    run: str
+    update: int
+    averaged: int  # checkpoints averaged into the model
+    source: str
+    target: str
+    translated: bool  # the target is the run's own translation
+    pair: Pair
+    grids: tuple[Grid, ...]
+
+
+def grids(model: nn.Module, pair: Pair) -> tuple[Grid, ...]:
+    """Run the model over the pair with teacher forcing and return the maps of every kind that it has.
+
+    The model is called as in training, with one source (1, S), a mask of ones and one target (1, T), in
+    evaluation mode and without gradients. Raises UserError where weights are not numbers.
+    """
+    device = next(model.parameters()).device
+    source_1S = torch.tensor([[token.id for token in pair.source]], device=device)
+    target_1T = torch.tensor([[token.id for token in pair.target]], device=device)
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad(), record_attention(model) as calls:
+            model(source_1S, torch.ones_like(source_1S, dtype=torch.bool), target_1T)
+    finally:
+        model.train(training)
+    return tuple(
+        _grid(kind, pair, found)
+        for kind in TITLES
+        if (found := [call for call in calls if _kind(call, calls) == kind])
+    )
+
+
+def _kind(call: Recorded, calls: Sequence[Recorded]) -> Kind:
+    if isinstance(call.attention, CrossAttention):
+        return "cross"
+    if not any(isinstance(other.attention, CrossAttention) for other in calls):
+        return "joint"  # one stack reads source and target in one sequence
+    return "encoder" if call.name.startswith("encoder.") else "decoder"
+
+
+def _grid(kind: Kind, pair: Pair, calls: Sequence[Recorded]) -> Grid:
+    weights_LHTS = torch.cat([call.weights_BHTS for call in calls]).float().numpy()  # layers in place of B
+    if not np.isfinite(weights_LHTS).all():
+        raise UserError("the model's attention weights are not numbers: the run has diverged")
+    nothing = (None,) * len(pair.source)
+    rows: dict[Kind, tuple[tuple[Token, ...], tuple[Token | None, ...]]] = {
+        "encoder": (pair.source, nothing),
+        "decoder": (pair.target, pair.written),
+        "cross": (pair.target, pair.written),
+        "joint": (pair.source + pair.target, nothing + pair.written),
+    }
+    queries, written = rows[kind]
+    keys = pair.source if kind == "cross" else queries
+    if weights_LHTS.shape[2:] != (len(queries), len(keys)):
+        names = ", ".join(call.name for call in calls)
+        raise ValueError(f"{names}: {weights_LHTS.shape[2:]} weights of {len(queries)} × {len(keys)} tokens")
+    return Grid(kind, queries, keys, written, weights_LHTS)
+
+
+def cells(found: Sequence[Grid]) -> int:
+    """How many weights the maps hold altogether."""
+    return sum(grid.weights_LHTS.size for grid in found)
+
+
+def labels(tokens: Sequence[Token]) -> list[str]:
+    """The names of tokens on an axis."""
+    return [token.label for token in tokens]
