@@ -65,7 +65,7 @@ def test_without_a_repeated_row_there_are_no_differences_and_the_reason_is_said(
     write(tmp_path, "modern/rope", 65.0)
     found = compared(tmp_path)
     assert found.differences == {}
-    assert found.notes == ("No row has two seeds, so nothing can be concluded about seeds.",)
+    assert found.notes == ("test BLEU: no row has two seeds, so nothing can be concluded about seeds.",)
 
 
 def test_without_a_base_there_is_nothing_to_compare_with(tmp_path: Path) -> None:

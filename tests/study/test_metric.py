@@ -85,12 +85,14 @@ def test_kept_counts_give_the_score_of_the_result(tmp_path: Path) -> None:
     assert counts_of(run, Metric("dev", "bleu")) is None
 
 
-@pytest.mark.parametrize("damage", ["gone", "cut", "nonsense"])
+@pytest.mark.parametrize("damage", ["gone", "cut", "nonsense", "changed"])
 def test_counts_that_do_not_fit_the_score_are_not_used(tmp_path: Path, damage: str) -> None:
     path = write_kept(tmp_path, "table3/base", 1) / "hypotheses" / "test.bleu.csv"
     lines = path.read_text().splitlines()
     if damage == "gone":
         path.unlink()
+    elif damage == "changed":  # as many lines as the run has, one of them another's
+        path.write_text("\n".join([*lines[:-1], lines[1]]))
     else:
         path.write_text("\n".join(lines[:-5] if damage == "cut" else ["nonsense", *lines[1:]]))
     assert counts_of(only(tmp_path), TEST_BLEU) is None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests.study.folders import result, scores, write_run
 from tests.study.planted import DIVERGED, EFFECTS, plant, write_evaluation
@@ -171,6 +172,25 @@ def test_one_run_in_two_decodings_is_compared_run_by_run(tmp_path: Path) -> None
     found = judged(tmp_path)["averaging"]
     assert found.outcome == "supported"
     assert "base decode.average=5 − base: +0.30 ± 0.12" in found.reasons[0]
+
+
+def test_seeds_needed_of_one_run_in_two_decodings_are_those_of_the_paired_t_test(tmp_path: Path) -> None:
+    gains = np.array([0.30, 0.10, -0.10])
+    for seed, gain in enumerate(gains, 1):
+        outcome = result(60.0, test=scores(60.0 + seed, 3.0))
+        write_evaluation(
+            write_run(tmp_path, seed=seed, outcome=outcome), "test", 60.0 + seed + gain, average=5
+        )
+    tried = (
+        seeds
+        for seeds in range(2, 1000)
+        if stats.nct.sf(
+            stats.t.ppf(0.975, seeds - 1), seeds - 1, gains.mean() / (gains.std(ddof=1) / np.sqrt(seeds))
+        )
+        >= 0.8
+    )
+    test = "kind: superiority, rows: [table3/base decode.average=5, table3/base]"
+    assert verdict(tmp_path, tmp_path, test).findings[0].seeds_needed == next(tried)
 
 
 def test_one_seed_a_row_decides_nothing_and_says_what_would(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class Comparison:
     def _notes(self) -> Iterator[str]:
         title = self.metric.title
         if isinstance(self.pooled, Inconclusive):
-            yield f"{self.pooled.reason[0].upper()}{self.pooled.reason[1:]}."
+            yield f"{title}: {self.pooled.reason}."
             return
         yield (
             f"{title}: standard deviation between seeds {self.pooled.deviation:.2g}, pooled over "

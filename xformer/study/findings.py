@@ -12,6 +12,7 @@ from xformer.study.comparison import BASE, Comparison, compare
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.agreement import Agreement, spearman
+from xformer.study.statistics.pooled import Inconclusive
 from xformer.study.table import Table
 from xformer.study.verdicts import Verdict, judge
 
@@ -75,8 +76,12 @@ def _legend(found: Findings) -> list[str]:
             lines.append(
                 f"{ONE_SEED} one seed, of the row or of the base: its interval trusts the other rows' spread."
             )
-    notes = (note for each in found.comparisons if each.metric in SHOWN for note in each.notes)
-    return lines + list(dict.fromkeys(notes))
+    shown = [each for each in found.comparisons if each.metric in SHOWN]
+    unknown = {each.pooled.reason for each in shown if isinstance(each.pooled, Inconclusive)}
+    if len(unknown) == 1 and all(isinstance(each.pooled, Inconclusive) for each in shown):
+        reason = unknown.pop()
+        return [f"{reason[0].upper()}{reason[1:]}."]
+    return lines + [note for each in shown for note in each.notes]
 
 
 def _agreements(table: Table, measured: Callable[[Metric], Measured]) -> list[str]:
