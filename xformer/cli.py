@@ -109,6 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     report = command("report", _report, "tables of the runs below a folder, the paper's figures beside them")
     report.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
     report.add_argument("--out", type=Path, metavar="DIR", help="write report.md and report.csv there too")
+    report.add_argument(
+        "--claims", type=Path, metavar="FILE", help="judge these claims, not the built-in ones"
+    )
     return parser
 
 
@@ -210,7 +213,7 @@ def _status(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from xformer.study.report import write_report
 
-    write_report(options.folder, options.out)
+    write_report(options.folder, options.out, claims=options.claims)
     return 0
 
 

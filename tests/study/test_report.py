@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from tests.study.folders import write_failed, write_run
+from xformer.cli import main
 from xformer.errors import UserError
 from xformer.study.report import Report, write_report
 
@@ -78,3 +79,15 @@ def test_a_place_that_cannot_be_written_is_the_users_mistake(tmp_path: Path) -> 
     (tmp_path / "out").write_text("a file")
     with pytest.raises(UserError, match="out: the report cannot be written there"):
         report(tmp_path / "runs", tmp_path / "out")
+
+
+def test_a_faulty_file_of_claims_ends_the_command_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(tmp_path / "runs")
+    claims = tmp_path / "own.yaml"
+    claims.write_text("- {name: mine, says: x, source: y, tests: [], note: z}\n")
+    arguments = ["report", str(tmp_path / "runs"), "--out", str(tmp_path / "out"), "--claims", str(claims)]
+    assert main(arguments) == 2
+    assert f"xformer: {claims}: claim mine: " in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

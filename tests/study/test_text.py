@@ -107,3 +107,21 @@ def test_perplexity_loses_decimals_that_say_nothing() -> None:
 )
 def test_an_age_is_in_its_largest_unit(seconds: float, written: str) -> None:
     assert re.sub(r"\s", " ", text.age(seconds)) == written
+
+
+def test_differences_have_a_sign_and_true_minus() -> None:
+    assert text.signed(0.314, text.hundredths) == "+0.31"
+    assert text.signed(-0.314, text.hundredths) == "−0.31"
+    assert text.signed(0.0, text.hundredths) == "0.00"
+    assert text.signed(-0.0012, text.hundredths) == "−0.001"
+    assert text.signed(-123456.0, text.hundredths) == "−123,456"
+    assert text.correlation(-0.125) == "−0.12"
+
+
+def test_a_p_value_is_never_zero() -> None:
+    written = [text.p_value(p) for p in (0.0, 0.00099, 0.001, 0.0421, 0.123, 1.0)]
+    assert written == ["<0.001", "<0.001", "0.001", "0.042", "0.12", "1.00"]
+
+
+def test_things_are_counted_in_words() -> None:
+    assert [text.counted(n, "row") for n in (0, 1, 2000)] == ["0 rows", "1 row", "2,000 rows"]

@@ -14,6 +14,8 @@ import torch
 
 from tests.system.commands import SMALL, Command, run_in
 from xformer.data.corpus import read_lines
+from xformer.scoring.corpus import bleu_of
+from xformer.scoring.counts import read_counts
 
 
 @pytest.fixture
@@ -65,6 +67,13 @@ def test_the_reported_score_is_what_sacrebleu_prints_for_the_stored_files(traine
     assert float(printed.stdout) == pytest.approx(bleu, abs=1e-8)
 
 
+def test_kept_counts_give_the_reported_score_to_the_last_digit(trained: Path) -> None:
+    result = json.loads((trained / "result.json").read_text())
+    for split, name in (("valid", "dev"), ("test", "test")):
+        counts = read_counts(trained / "hypotheses" / f"{split}.bleu.csv")
+        assert bleu_of(counts.sum(axis=0)) == result[name]["bleu"]
+
+
 def test_the_same_command_again_trains_nothing(copied: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in copied.rglob("*") if path.is_file()}
     ended = run_in(copied.parents[3])("train", "experiments=table3/base", *SMALL)
@@ -103,6 +112,7 @@ def test_evaluating_an_average_and_another_split(copied: Path) -> None:
     scores = json.loads(path.read_text())
     assert scores["averaged_checkpoints"] == 2
     assert scores["splits"]["long"]["sentences"] == 5
+    assert len(read_counts(path.with_suffix(".long.bleu.csv"))) == 5
     ended = run("evaluate", str(copied), "--average", "9")
     assert ended.returncode == 2
     assert "there are 3" in ended.stderr

@@ -16,6 +16,7 @@ from xformer.runs.reporter import Reporter, Stop, Stopped
 from xformer.runs.result import result
 from xformer.runs.tracking import Tracker
 from xformer.runs.trained import Trained, load
+from xformer.scoring.counts import write_counts
 from xformer.training.fit import Outcome, Progress, fit
 
 log = logging.getLogger("xformer")
@@ -95,9 +96,11 @@ def _score_split(trained: Trained, prepared: Prepared, split: str, stop: Stop) -
     def progress(sentences: int) -> None:
         stop.check()
 
-    evaluation = evaluate(trained, prepared.evaluation(split), settings, progress)
+    data = prepared.evaluation(split)
+    evaluation = evaluate(trained, data, settings, progress)
     path = trained.folder.hypotheses(split)
     path.parent.mkdir(exist_ok=True)
     write_atomic(path, evaluation.text())
+    write_counts(path, evaluation.hypotheses, data.reference_lines)
     log.info("%s: BLEU %.2f, perplexity %.3f", split, evaluation.scores.bleu, evaluation.perplexity)
     return evaluation

@@ -23,6 +23,7 @@ from xformer.runs.evaluation import evaluate as evaluate_split
 from xformer.runs.folder import RunFolder
 from xformer.runs.identity import decoding_hash
 from xformer.runs.trained import Trained, load
+from xformer.scoring.counts import write_counts
 
 
 def evaluate(options: argparse.Namespace) -> int:
@@ -50,7 +51,9 @@ def evaluate(options: argparse.Namespace) -> int:
         ) as bar:
             found = evaluate_split(trained, data, settings, bar.update)
         scores["splits"][split] = found.summary()
-        write_atomic(trained.folder.evaluations / f"{digest}.{split}.txt", found.text())
+        text = trained.folder.evaluations / f"{digest}.{split}.txt"
+        write_atomic(text, found.text())
+        write_counts(text, found.hypotheses, data.reference_lines)
         write_json(path, scores)
         print(f"{split}: {found.scores.sentences} sentences, perplexity {found.perplexity:.3f}")
         for name in ("bleu", "chrf", "ter"):

@@ -40,6 +40,11 @@ class Evaluation:
             "decoding_seconds": self.seconds,
         }
 
+    @property
+    def hypotheses(self) -> list[str]:
+        """The translations, without what else is known of them."""
+        return [each.text for each in self.translations]
+
     def text(self) -> str:
         """The hypotheses, one a line."""
         return "".join(f"{each.text}\n" for each in self.translations)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xformer.study import text
+from xformer.study.comparison import Difference
+from xformer.study.findings import ONE_SEED, Findings
 from xformer.study.paper import PaperRow
 from xformer.study.records import ConfigFile, ResultFile, Scores
+from xformer.study.statistics.intervals import Uncertainty
 from xformer.study.table import Row, Summary
 
 LETTER = "row"
 NAME = "name"
 SIZES = "as run"
+DIFFERENCE = "difference from base (95 %)"
 PAPER = "paper (scale=paper, WMT14)"
 PARAMETERS = "parameters"
 COST = "cost"
@@ -32,38 +36,80 @@ class Column:
     cell: Callable[[Row], str]
 
 
-def columns_of(rows: Sequence[Row], scale: str) -> tuple[Column, ...]:
-    """The columns for a block of rows; those of the paper only where the block holds rows of the paper."""
+def columns_of(rows: Sequence[Row], scale: str, findings: Findings | None = None) -> tuple[Column, ...]:
+    """The columns for a block of rows; those of the paper only where the block holds rows of the paper.
+
+    Differences from the base have columns where `findings` holds any.
+    """
     measured = f"measured (scale={scale})"
     columns = (
-        Column(LETTER, "", 9, lambda row: row.paper.paper_row if row.paper else text.ABSENT),
+        Column(LETTER, "", 10, lambda row: row.paper.paper_row if row.paper else text.ABSENT),
         Column(NAME, "", 0, lambda row: row.label),
-        Column(SIZES, "N", 2, _configured(lambda config: config.model.layers)),
-        Column(SIZES, "d_model", 2, _configured(lambda config: config.model.d_model)),
-        Column(SIZES, "d_ff", 2, _configured(lambda config: config.model.d_ff)),
-        Column(SIZES, "h", 2, _configured(lambda config: config.model.heads)),
-        Column(SIZES, "d_k", 2, _configured(lambda config: config.model.d_k)),
-        Column(SIZES, "d_v", 2, _configured(lambda config: config.model.d_v)),
-        Column(SIZES, "P_drop", 4, _configured(lambda config: config.model.dropout)),
-        Column(SIZES, "ε_ls", 4, _configured(lambda config: config.optim.label_smoothing)),
-        Column(SIZES, "updates", 5, _configured(lambda config: config.trainer.updates, text.count)),
+        Column(SIZES, "N", 3, _configured(lambda config: config.model.layers)),
+        Column(SIZES, "d_model", 3, _configured(lambda config: config.model.d_model)),
+        Column(SIZES, "d_ff", 3, _configured(lambda config: config.model.d_ff)),
+        Column(SIZES, "h", 3, _configured(lambda config: config.model.heads)),
+        Column(SIZES, "d_k", 3, _configured(lambda config: config.model.d_k)),
+        Column(SIZES, "d_v", 3, _configured(lambda config: config.model.d_v)),
+        Column(SIZES, "P_drop", 5, _configured(lambda config: config.model.dropout)),
+        Column(SIZES, "ε_ls", 5, _configured(lambda config: config.optim.label_smoothing)),
+        Column(SIZES, "updates", 6, _configured(lambda config: config.trainer.updates, text.count)),
         Column(measured, "dev PPL", 0, _score("dev", lambda scores: scores.perplexity, text.perplexity)),
         Column(measured, "dev BLEU", 0, _score("dev", lambda scores: scores.bleu, text.bleu)),
         Column(measured, "test BLEU", 0, _score("test", lambda scores: scores.bleu, text.bleu)),
+        *_differences(findings),
         Column(PAPER, "PPL", 0, _printed(lambda row: f"{row.dev_ppl:.2f}")),
         Column(PAPER, "BLEU", 0, _printed(lambda row: f"{row.dev_bleu:.1f}")),
-        Column(PAPER, "params M", 1, _printed(lambda row: row.params_millions)),
+        Column(PAPER, "params M", 2, _printed(lambda row: row.params_millions)),
         Column(
-            PARAMETERS, "closed form", 6, _figure(lambda result: result.parameters_closed_form, text.count)
+            PARAMETERS, "closed form", 7, _figure(lambda result: result.parameters_closed_form, text.count)
         ),
-        Column(PARAMETERS, "counted", 3, _figure(lambda result: result.parameters, text.count)),
-        Column(COST, "FLOPs/token", 7, _figure(lambda result: result.flops_per_token, text.magnitude)),
-        Column(COST, "tokens/s", 7, _mean(lambda result: result.train_tokens_per_second, text.count)),
-        Column(COST, "memory", 8, _mean(lambda result: result.peak_memory_bytes, text.memory)),
+        Column(PARAMETERS, "counted", 4, _figure(lambda result: result.parameters, text.count)),
+        Column(COST, "FLOPs/token", 8, _figure(lambda result: result.flops_per_token, text.magnitude)),
+        Column(COST, "tokens/s", 8, _mean(lambda result: result.train_tokens_per_second, text.count)),
+        Column(COST, "memory", 9, _mean(lambda result: result.peak_memory_bytes, text.memory)),
         Column(STATE, "", 0, lambda row: row.state),
     )
     papers = any(row.paper for row in rows)
     return tuple(column for column in columns if papers or column.group not in (LETTER, PAPER))
+
+
+def _differences(findings: Findings | None) -> Iterator[Column]:
+    """The difference from the base with its interval and p-value, and the two parts of the interval."""
+    for number, comparison in enumerate(findings.shown if findings else ()):
+        title, of = comparison.metric.title, comparison.of
+        rank = 1 if number == 0 else 7
+        yield Column(DIFFERENCE, f"Δ {title}", rank, _found(of, _difference))
+        yield Column(DIFFERENCE, "p", rank, _found(of, lambda found: text.p_value(found.p_holm)))
+        if comparison.metric.score == "bleu":
+            yield Column(DIFFERENCE, "seeds", 8, _found(of, lambda found: _half(_error(found).seeds_half())))
+            yield Column(
+                DIFFERENCE, "sentences", 8, _found(of, lambda found: _half(_error(found).sentences_half()))
+            )
+
+
+def _difference(found: Difference) -> str:
+    mark = ONE_SEED if found.one_seed else ""
+    value, half = found.contrast.value, _error(found).half()
+    return f"{text.signed(value, text.hundredths)} {_half(half)}{mark}"
+
+
+def _half(half: float | None) -> str:
+    return text.ABSENT if half is None else f"± {text.hundredths(half)}"
+
+
+def _error(found: Difference) -> Uncertainty:
+    return found.contrast.uncertainty
+
+
+def _found(
+    of: Callable[[Row], Difference | None], write: Callable[[Difference], str]
+) -> Callable[[Row], str]:
+    def cell(row: Row) -> str:
+        found = of(row)
+        return text.ABSENT if found is None else write(found)
+
+    return cell
 
 
 def _configured(

@@ -118,7 +118,7 @@ class ConfigFile:
     decode: DecodeConfig
 
 
-# --- status.json, result.json, failed/*.json ------------------------------------------------
+# --- status.json, result.json, evaluations/*.json, failed/*.json ----------------------------
 
 
 @record
@@ -178,6 +178,17 @@ class ResultFile:
 
 
 @record
+class EvaluationFile:
+    """Scores of the same run on other splits or decoded in another way."""
+
+    beam: Count
+    alpha: Amount
+    extra_length: Count
+    averaged_checkpoints: Count
+    splits: dict[str, Scores]
+
+
+@record
 class FailedFile:
     """A row of a sweep that could not start, so that it has no folder."""
 
@@ -196,6 +207,7 @@ _CONFIG = TypeAdapter(ConfigFile)
 _STATUS = TypeAdapter(StatusFile)
 _RESULT = TypeAdapter(ResultFile)
 _FAILED = TypeAdapter(FailedFile)
+_EVALUATION = TypeAdapter(EvaluationFile)
 _YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -223,6 +235,11 @@ def read_result(folder: Path) -> ResultFile | None:
 def read_failed(path: Path) -> FailedFile | None:
     """Read one record of `failed/`; None when it has just gone. Raises UnreadableError."""
     return _read(path, _FAILED)
+
+
+def read_evaluation(path: Path) -> EvaluationFile | None:
+    """Read one file of `evaluations/`; None when it has just gone. Raises UnreadableError."""
+    return _read(path, _EVALUATION)
 
 
 def _read(path: Path, shape: TypeAdapter[Shape]) -> Shape | None:

@@ -11,7 +11,9 @@ from rich.text import Text
 
 from xformer.errors import UserError
 from xformer.files import write_atomic
+from xformer.study.claims import built_in_claims, read_claims
 from xformer.study.collect import collect
+from xformer.study.findings import Findings, find
 from xformer.study.markdown import report_markdown
 from xformer.study.run import Run
 from xformer.study.sheet import report_csv
@@ -27,17 +29,21 @@ class Report:
     tables: tuple[Table, ...]
     unplaced: tuple[Run, ...]
     verdict: tuple[str, ...]
+    findings: tuple[Findings, ...]  # of each table
 
 
-def write_report(folder: Path, out: Path | None = None, console: Console | None = None) -> Report:
+def write_report(
+    folder: Path, out: Path | None = None, console: Console | None = None, claims: Path | None = None
+) -> Report:
     """Print the report on a folder of runs, and write `report.md` and `report.csv` under `out`.
 
-    Raises UserError where the folder is missing or holds no runs, or where `out` cannot be written.
+    `claims` is a file of claims to judge instead of the built-in ones. Raises UserError where the folder is
+    missing or holds no runs, where `claims` is wrong, or where `out` cannot be written.
     """
-    report = build_report(folder)
+    report = build_report(folder, claims)
     console = console or Console()
-    for table in report.tables:
-        console.print(table_view(table, console.width), Text())
+    for table, findings in zip(report.tables, report.findings, strict=True):
+        console.print(table_view(table, console.width, findings), Text())
     if report.unplaced:
         console.print(unplaced_view(report.unplaced), Text())
     for line in report.verdict:
@@ -48,13 +54,15 @@ def write_report(folder: Path, out: Path | None = None, console: Console | None 
     return report
 
 
-def build_report(folder: Path) -> Report:
-    """Collect and sort the runs of a folder. Raises UserError where there are none."""
+def build_report(folder: Path, claims: Path | None = None) -> Report:
+    """Collect, sort and judge the runs of a folder. Raises UserError as `write_report` does."""
+    declared = built_in_claims() if claims is None else read_claims(claims)
     runs = collect(folder)
     if not runs:
         raise UserError(f"{folder}: holds no runs; `xformer train` makes one")
     tables, unplaced = build_tables(runs)
-    return Report(tuple(runs), tables, unplaced, _verdict(tables))
+    findings = tuple(find(table, declared) for table in tables)
+    return Report(tuple(runs), tables, unplaced, _verdict(tables), findings)
 
 
 def _verdict(tables: Sequence[Table]) -> tuple[str, ...]:
@@ -72,7 +80,8 @@ def _verdict(tables: Sequence[Table]) -> tuple[str, ...]:
 def _write(report: Report, out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
-        write_atomic(out / "report.md", report_markdown(report.tables, report.unplaced, report.verdict))
-        write_atomic(out / "report.csv", report_csv(report.tables, report.unplaced))
+        text = report_markdown(report.tables, report.unplaced, report.verdict, report.findings)
+        write_atomic(out / "report.md", text)
+        write_atomic(out / "report.csv", report_csv(report.tables, report.unplaced, report.findings))
     except OSError as error:
         raise UserError(f"{out}: the report cannot be written there: {error.strerror}") from None

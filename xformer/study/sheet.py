@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
+from xformer.study.findings import Findings
 from xformer.study.paper import PaperRow
 from xformer.study.records import ConfigFile, ResultFile, Scores
 from xformer.study.run import Run
@@ -38,9 +40,17 @@ _PRINTED: dict[str, Callable[[PaperRow], Cell]] = {
 }
 
 
-def report_csv(tables: Sequence[Table], unplaced: Sequence[Run]) -> str:
-    """One line a row; a mean and a standard deviation (`_sd`) for what varies with the seed."""
-    lines = [_setting(table) | _row(row) for table in tables for row in table.rows]
+def report_csv(tables: Sequence[Table], unplaced: Sequence[Run], findings: Sequence[Findings] = ()) -> str:
+    """One line a row; a mean and a standard deviation (`_sd`) for what varies with the seed.
+
+    With `findings`, those of each table, also the differences from the base: `_difference`, the interval's
+    ends, the standard errors of its two parts, the p-value, and that after Holm.
+    """
+    lines = [
+        _setting(table) | _row(row) | _differences(row, found)
+        for table, found in zip_longest(tables, findings)
+        for row in table.rows
+    ]
     lines += [_unplaced(run) for run in unplaced]
     names = list(dict.fromkeys(name for line in lines for name in line))
     text = io.StringIO()
@@ -80,6 +90,25 @@ def _row(row: Row) -> dict[str, Cell]:
         **_spread(row, "peak_memory_bytes", lambda result: result.peak_memory_bytes),
         **_spread(row, "wall_seconds", lambda result: result.wall_seconds),
     }
+
+
+def _differences(row: Row, findings: Findings | None) -> dict[str, Cell]:
+    cells: dict[str, Cell] = {}
+    for comparison in findings.comparisons if findings else ():
+        name, found = comparison.metric.name, comparison.of(row)
+        low, high = found.contrast.interval if found else (None, None)
+        error = found.contrast.uncertainty if found else None
+        cells |= {
+            f"{name}_difference": found.contrast.value if found else None,
+            f"{name}_difference_low": low,
+            f"{name}_difference_high": high,
+            f"{name}_error_seeds": error.seeds if error else None,
+            f"{name}_error_sentences": error.sentences if error else None,
+            f"{name}_degrees_of_freedom": error.degrees_of_freedom if error else None,
+            f"{name}_p": found.p if found else None,
+            f"{name}_p_holm": found.p_holm if found else None,
+        }
+    return cells
 
 
 def _split(row: Row, split: str) -> dict[str, Cell]:

@@ -19,6 +19,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from xformer.study.columns import LETTER, NAME, STATE, Column, columns_of
+from xformer.study.findings import Findings
 from xformer.study.paper import paper_rows
 from xformer.study.run import Run
 from xformer.study.table import Row, Table
@@ -26,20 +27,28 @@ from xformer.study.text import plain
 
 _GAP = "  "
 _FENCE = 3  # a space, a line, a space
+_VERDICTS = {"supported": "green", "contradicted": "red", "within noise": "yellow"}
 _WORDS = (LETTER, NAME, STATE)
 _NARROW = {NAME: 22, STATE: 12}  # the two that may be wrapped, and how far
 _NARROWEST = {NAME: 10, STATE: 11}  # where even the essential does not fit
 
 
-def table_view(table: Table, width: int) -> RenderableType:
-    """The setting, the paper's rows, all others, and why rows are not finished, `width` characters wide."""
+def table_view(table: Table, width: int, findings: Findings | None = None) -> RenderableType:
+    """The setting, the paper's rows, all others, what follows, and why rows are not finished.
+
+    `width` is in characters.
+    """
     scale, data = table.setting.scale or "unknown", table.setting.data or "unknown"
     heading = Text(plain(f"scale {scale}, data {data}"), style="bold")
     parts: list[RenderableType] = [Rule(heading, align="left", style="")]
     parts += [Text(f"{name}: {plain(value)}") for name, value in table.setting.lines()]
     for title, rows in (("Table 3", table.paper_block), ("Other experiments", table.other_block)):
         if rows:
-            parts += [Text(f"\n{title}", style="bold"), *_block(rows, scale, width)]
+            parts += [Text(f"\n{title}", style="bold"), *_block(rows, scale, width, findings)]
+    if findings and findings.notes:
+        parts += [Text("\nStatistics", style="bold"), *_listed(findings.notes)]
+    if findings and findings.judged:
+        parts += [Text("\nClaims", style="bold"), *_claims(findings)]
     if table.remarks:
         parts += [Text("\nRemarks", style="bold"), *_listed(table.remarks)]
     return Group(*parts)
@@ -54,8 +63,22 @@ def _listed(lines: Iterable[str]) -> Iterator[RenderableType]:
     return (Padding(Text(plain(line)), (0, 0, 0, 2)) for line in lines)
 
 
-def _block(rows: Sequence[Row], scale: str, width: int) -> Iterator[RenderableType]:
-    columns = columns_of(rows, scale)
+def _claims(findings: Findings) -> Iterator[RenderableType]:
+    """A line a claim that could be judged, what it rests on below it, and the names of the others."""
+    for verdict in findings.judged:
+        style = _VERDICTS.get(verdict.outcome, "")
+        line = Text.assemble((f"{verdict.outcome}  ", style), plain(verdict.claim.says))
+        yield Padding(line, (0, 0, 0, 2))
+        yield from (Padding(Text(plain(reason), style="dim"), (0, 0, 0, 6)) for reason in verdict.reasons)
+    if findings.not_run:
+        names = ", ".join(verdict.claim.name for verdict in findings.not_run)
+        yield Padding(Text(f"not run: {names} (report.md says what is missing)"), (0, 0, 0, 2))
+
+
+def _block(
+    rows: Sequence[Row], scale: str, width: int, findings: Findings | None
+) -> Iterator[RenderableType]:
+    columns = columns_of(rows, scale, findings)
     layout = _Layout(rows, columns, width)
     yield layout.grid()
     if hidden := [column.title or column.group for column in columns if column not in layout.shown]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 ABSENT = "–"
 _UNITS = ("", "k", "M", "G", "T", "P", "E")
@@ -62,3 +63,33 @@ def age(seconds: float) -> str:
         if seconds >= length:
             return f"{seconds / length:.0f} {unit}"
     return f"{max(seconds, 0):.0f} s"
+
+
+def signed(value: float, write: Callable[[float], str]) -> str:
+    """A difference with its sign, a true minus: `+0.31`; no sign where it is zero as written."""
+    written = write(abs(value))
+    if not any(character in "123456789" for character in written):
+        return written
+    return f"{'−' if value < 0 else '+'}{written}"
+
+
+def hundredths(value: float) -> str:
+    """Two decimals; fewer where they say nothing, and one digit of what they would not show."""
+    return f"{value:.1g}" if 0 < value < 0.005 else perplexity(value)
+
+
+def p_value(value: float) -> str:
+    """Three decimals where it matters, and never zero: `0.042`, `<0.001`."""
+    if value < 0.001:
+        return "<0.001"
+    return f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def correlation(value: float) -> str:
+    """Two decimals, with a true minus: `−0.12`."""
+    return f"{value:.2f}".replace("-", "−")

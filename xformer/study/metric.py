@@ -1,0 +1,107 @@
+"""Metrics by name (`test_bleu`, `long_perplexity`), and where a run folder keeps their figures.
+
+`dev` and `test` are in `result.json`. Any other split, and any other way of decoding, is in a file of
+`evaluations/`, which `xformer evaluate` writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xformer.scoring.corpus import bleu_of
+from xformer.scoring.counts import counts_file, read_counts
+from xformer.study.records import Scores, UnreadableError, read_evaluation
+from xformer.study.run import Run
+
+_TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "perplexity": "PPL"}
+_LOWER_IS_BETTER = ("ter", "perplexity")
+_FILES = {"dev": "valid"}  # the split's name in data and file names, where it is another
+
+# Changes of decoding by key of `decode.`, in the order of its record; none for the run's own.
+Decoding = tuple[tuple[str, int | float], ...]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One score on one split."""
+
+    split: str
+    score: str
+
+    @property
+    def name(self) -> str:
+        """What claims and CSV columns call it."""
+        return f"{self.split}_{self.score}"
+
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return f"{self.split} {_TITLES[self.score]}"
+
+    @property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is."""
+        return -1 if self.score in _LOWER_IS_BETTER else 1
+
+    @classmethod
+    def named(cls, name: str) -> Metric:
+        """Read a name. Raises ValueError with what is allowed."""
+        split, _, score = name.rpartition("_")
+        if not split or score not in _TITLES:
+            raise ValueError(f"{name} is no metric: SPLIT_SCORE, with a SCORE of {', '.join(_TITLES)}")
+        return cls(split, score)
+
+
+def value_of(run: Run, metric: Metric, decoding: Decoding = ()) -> float | None:
+    """The figure of a run; None where it was not measured."""
+    found = _scores(run, metric, decoding)
+    value: float | None = getattr(found[0], metric.score) if found else None
+    return value
+
+
+def counts_of(run: Run, metric: Metric, decoding: Decoding = ()) -> NDArray[np.int64] | None:
+    """What BLEU counted in each line [N, 10]; None where it is not kept or does not give the run's BLEU."""
+    found = _scores(run, metric, decoding)
+    if metric.score != "bleu" or found is None:
+        return None
+    scores, text_file = found
+    try:
+        counts = read_counts(counts_file(text_file))
+    except (OSError, ValueError):
+        return None
+    same = abs(bleu_of(counts.sum(axis=0)) - scores.bleu) < 1e-6
+    return counts if same and scores.sentences in (None, len(counts)) else None
+
+
+def how_to_measure(metric: Metric, decoding: Decoding) -> str:
+    """The command that would give the figure."""
+    split = "" if metric.split == "test" else f" --split {_FILES.get(metric.split, metric.split)}"
+    options = "".join(f" --{key.replace('_', '-')} {value:g}" for key, value in decoding)
+    return f"xformer evaluate RUN{split}{options}"
+
+
+def _scores(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, Path] | None:
+    """The scores and the file of hypotheses that they are of."""
+    split = _FILES.get(metric.split, metric.split)
+    if not decoding and metric.split in ("dev", "test"):
+        own: Scores | None = getattr(run.result, metric.split) if run.result else None
+        return (own, run.folder / "hypotheses" / f"{split}.txt") if own else None
+    if run.config is None:
+        return None
+    changes = dict(decoding)
+    keys = ("beam", "alpha", "extra_length", "average")
+    wanted = tuple(changes.get(key, getattr(run.config.decode, key)) for key in keys)
+    for path in sorted((run.folder / "evaluations").glob("[!.]*.json")):
+        try:
+            found = read_evaluation(path)
+        except UnreadableError:
+            continue
+        if found is None or split not in found.splits:
+            continue
+        if wanted == (found.beam, found.alpha, found.extra_length, found.averaged_checkpoints):
+            return found.splits[split], path.with_suffix(f".{split}.txt")
+    return None

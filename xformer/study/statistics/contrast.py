@@ -1,0 +1,87 @@
+"""Differences and other contrasts of rows: Σ c_r · (mean of row r over its seeds), with its uncertainty.
+
+Rows are treated as unpaired even where they share seeds: the same number starts other weights, other
+dropout masks and another order of the same random stream in another model, so that runs of equal seed are
+no more alike than any two. Where they were alike, unpaired errs on the side of caution. The exception is
+one set of runs scored in two ways, for which there is `matched`.
+
+Shapes: R resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xformer.study.statistics.intervals import Uncertainty
+from xformer.study.statistics.pooled import Inconclusive, Pooled
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The scores of one row, one a seed, and their mean on each resample of the sentences [R], if known."""
+
+    scores: NDArray[np.float64]
+    resampled: NDArray[np.float64] | None = None
+
+    @property
+    def mean(self) -> float:
+        """The mean over seeds."""
+        return float(self.scores.mean())
+
+    @property
+    def seeds(self) -> int:
+        """How many."""
+        return len(self.scores)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """An estimate and how certain it is."""
+
+    value: float
+    uncertainty: Uncertainty
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of 95 %, both parts together."""
+        half = self.uncertainty.half()
+        return self.value - half, self.value + half
+
+
+def contrast(weights: Mapping[str, float], rows: Mapping[str, Sample], pooled: Pooled) -> Contrast:
+    """Σ c_r · mean_r, its standard error between seeds √(s² Σ c_r² / n_r), and that over sentences."""
+    value = sum(weight * rows[name].mean for name, weight in weights.items())
+    variance = pooled.variance * sum(weight**2 / rows[name].seeds for name, weight in weights.items())
+    return Contrast(
+        value, Uncertainty(sqrt(variance), pooled.degrees_of_freedom, _over_sentences(weights, rows))
+    )
+
+
+def matched(one: Sample, other: Sample) -> Contrast | Inconclusive:
+    """The difference of two scorings of the same runs, in the same order: a paired t-test."""
+    differences = one.scores - other.scores
+    if len(differences) < 2:
+        return Inconclusive("one run was scored in both ways, so nothing can be concluded about seeds")
+    error = float(differences.std(ddof=1)) / sqrt(len(differences))
+    if error == 0:
+        return Inconclusive(
+            "the difference is the same with every seed, so how far the seed matters is unknown"
+        )
+    sentences = _over_sentences({"one": 1.0, "other": -1.0}, {"one": one, "other": other})
+    return Contrast(float(differences.mean()), Uncertainty(error, len(differences) - 1, sentences))
+
+
+def _over_sentences(weights: Mapping[str, float], rows: Mapping[str, Sample]) -> float | None:
+    """The standard deviation of the contrast over resamples, which are the same for every row."""
+    total: NDArray[np.float64] | float = 0.0
+    for name, weight in weights.items():
+        resampled = rows[name].resampled
+        if resampled is None:
+            return None
+        total = total + weight * resampled
+    return float(np.std(total, ddof=1))
