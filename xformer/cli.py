@@ -74,6 +74,9 @@ def _parser() -> argparse.ArgumentParser:
 
     inspect = command("inspect", _inspect, "sizes, parameters and cost of a configuration, without training")
     inspect.add_argument("--json", action="store_true", help="print one JSON object")
+    inspect.add_argument(
+        "--diff", nargs=2, metavar=("A", "B"), help="two experiments, such as table3/base table3/big"
+    )
     _add_overrides(inspect)
 
     data = command("data", _data, "prepare the corpus only: check, tokenize, encode")
@@ -164,11 +167,9 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _inspect(options: argparse.Namespace) -> int:
-    from xformer.config.compose import compose
-    from xformer.inspection.summary import inspect
+    from xformer.inspection.command import inspect
 
-    print(inspect(compose(options.overrides, config_dir=options.config_dir), as_json=options.json))
-    return 0
+    return inspect(options)
 
 
 def _data(options: argparse.Namespace) -> int:

@@ -118,3 +118,12 @@ def test_experiments_of_ones_own_are_found_in_a_folder_with_any_name(tmp_path: P
 @pytest.mark.parametrize("text", ["a b", "it's", "100%", "a,b=c", "C:\\x", "ü/{}[]", "$x"])
 def test_a_quoted_value_arrives_as_it_was(text: str) -> None:
     assert compose([f"runs_dir={quote(text)}"]).runs_dir == text
+
+
+def test_an_experiment_may_set_any_key_and_the_command_overrules_it(tmp_path: Path) -> None:
+    (tmp_path / "experiments").mkdir()
+    text = "# @package _global_\nchanges: [batch, seed]\nseed: 7\nbatch:\n  tokens_per_update: 500\n"
+    (tmp_path / "experiments" / "mine.yaml").write_text(text)
+    config = compose(["experiments=mine"], config_dir=tmp_path)
+    assert (config.changes, config.seed, config.batch.tokens_per_update) == (("batch", "seed"), 7, 500)
+    assert compose(["experiments=mine", "seed=3"], config_dir=tmp_path).seed == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -28,10 +28,11 @@ from xformer.model.matching import matched
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a command: its own overrides and the configuration they lead to."""
+    """One run of a command: its own overrides, the configuration they lead to, and its values as written."""
 
     overrides: tuple[str, ...]
     config: schema.Config
+    written: DictConfig = field(compare=False, repr=False)  # `${width:512}` where `config` has 64
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,15 @@ def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | Non
 
 def compose(overrides: list[str], *, config_dir: Path | None = None) -> schema.Config:
     """Compose and check one configuration. Raises UserError, for a sweep too."""
+    return compose_job(overrides, config_dir=config_dir).config
+
+
+def compose_job(overrides: list[str], *, config_dir: Path | None = None) -> Job:
+    """Like `compose`, with the way in which each value was written. Raises UserError, for a sweep too."""
     planned = plan(overrides, config_dir=config_dir)
     if planned.sweep:
         raise UserError("a sweep where one configuration is asked for; give one value for each key")
-    return planned.jobs[0].config
+    return planned.jobs[0]
 
 
 def from_hydra(composed: DictConfig, choices: Mapping[str, Any], overrides: Sequence[str]) -> schema.Config:
@@ -106,7 +112,9 @@ def from_hydra(composed: DictConfig, choices: Mapping[str, Any], overrides: Sequ
 
 
 def _job(composed: DictConfig, overrides: list[str]) -> Job:
-    return Job(tuple(overrides), from_hydra(composed, composed.hydra.runtime.choices, overrides))
+    config = from_hydra(composed, composed.hydra.runtime.choices, overrides)
+    written = OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"])
+    return Job(tuple(overrides), config, written)
 
 
 def _points(master: DictConfig, overrides: list[str]) -> list[list[str]]:

@@ -50,6 +50,12 @@ def real_positions(target_BT: Tensor) -> Tensor:
     return target_BT.flatten().ne(PAD).nonzero().squeeze(1)
 
 
+def chunk_rows(positions: int, vocabulary: int, device: torch.device) -> int:
+    """How many of the positions have their logits in memory at a time."""
+    numbers = _CHUNK.get(device.type, _CHUNK["cpu"])
+    return max(1, min(positions, max(_FEWEST_ROWS, numbers // vocabulary)))
+
+
 def output_weight(model: Seq2Seq) -> Tensor:
     """The matrix that turns the model's states into logits, (W, D)."""
     embedding = model.embedding
@@ -105,8 +111,7 @@ class _Room:
     """Memory for the logits of a chunk, used for each in turn: fresh pages would cost as much again."""
 
     def __init__(self, positions: int, weight_WD: Tensor, compute: torch.dtype) -> None:
-        numbers = _CHUNK.get(weight_WD.device.type, _CHUNK["cpu"])
-        self.rows = max(1, min(positions, max(_FEWEST_ROWS, numbers // len(weight_WD))))
+        self.rows = chunk_rows(positions, len(weight_WD), weight_WD.device)
         self._logits_CW = weight_WD.new_empty(self.rows, len(weight_WD))
         self._log_p_CW = torch.empty_like(self._logits_CW)
         exact = compute == weight_WD.dtype

@@ -1,0 +1,38 @@
+"""The real model, built in milliseconds: with every shape, and with whatever numbers lie in its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from xformer.config import schema
+from xformer.model.architectures import skeleton
+from xformer.model.seq2seq import Seq2Seq
+
+
+class _PlainEmpty(TorchFunctionMode):
+    """Gives a tensor without memory its memory by a plain call.
+
+    Most operations on torch's meta device, `empty_like` among them, load a symbolic algebra, which takes
+    over a second.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        if func is torch.empty_like:
+            return torch.empty(args[0].shape, dtype=args[0].dtype, device="cpu")
+        return func(*args, **(kwargs or {}))
+
+
+def blank(config: schema.Model, vocabulary: int) -> Seq2Seq:
+    """Build a model on the CPU less its initial weights. Memory that is never written costs next to nothing."""
+    with _PlainEmpty():
+        return skeleton(config, vocabulary).to_empty(device="cpu")

@@ -1,0 +1,119 @@
+"""Where a configuration leaves the paper, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xformer.config import schema
+from xformer.config.changes import (
+    ABSENT,
+    BASE,
+    Difference,
+    at_scale,
+    base_of,
+    covers,
+    leaves,
+    solved,
+    source_of,
+    undeclared,
+)
+from xformer.config.compose import Job, compose_job
+from xformer.inspection.paper import knowledge
+
+SCALE = "paper"
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A key with its value here, the same configuration's at scale=paper, and the paper's."""
+
+    key: str
+    here: Any
+    at_paper_scale: Any
+    paper: Any
+    causes: tuple[str, ...]
+    reason: str
+    section: str
+
+
+@dataclass(frozen=True)
+class LeftOpen:
+    """What the paper does not say, and how it is here."""
+
+    what: str
+    here: Any
+    reason: str
+    section: str
+
+
+def deviations(job: Job, misdeclared: Sequence[Difference] = ()) -> list[Deviation]:
+    """Every compared key that differs from the paper, here or at the paper's scale, in the schema's order.
+
+    misdeclared: what the experiment changes without declaring it.
+    """
+    known, paper, full = knowledge(), paper_config(), at_scale(job, SCALE).config
+    ours, theirs, unscaled = (dict(leaves(config)) for config in (job.config, paper, full))
+    found = []
+    for key in [*ours, *(key for key in theirs if key not in ours)]:
+        here, there, between = (values.get(key, ABSENT) for values in (ours, theirs, unscaled))
+        if not known.compares(key) or here == there == between:
+            continue
+        causes = [f"scale={job.config.scale.name}"] if here != between else []
+        if between != there:
+            causes.append(_cause(key, job, misdeclared, exists=key in ours))
+        reason = known.reason(key, here)
+        found.append(
+            Deviation(
+                key, here, between, there, tuple(causes),
+                reason=reason.reason if reason else "", section=reason.section if reason else "",
+            )
+        )  # fmt: skip
+    return found
+
+
+def left_open(config: schema.Config) -> list[LeftOpen]:
+    """What the paper does not say; keys that this configuration has no use for are passed over."""
+    values = dict(leaves(config))
+    found = []
+    for each in knowledge().open:
+        if each.key is None:
+            found.append(LeftOpen(each.what or "", each.here, each.reason, each.section))
+        elif each.key in values:
+            found.append(LeftOpen(each.key, values[each.key], each.reason, each.section))
+    return found
+
+
+def misdeclared(job: Job, config_dir: Path | None = None) -> list[Difference]:
+    """What the experiment's file changes without declaring it, under the other overrides of the command."""
+    experiment = job.config.experiment
+    if experiment == "custom" or (base := base_of(experiment, config_dir)) is None:
+        return []
+    others = [word for word in job.overrides if not word.lstrip("+").startswith("experiments=")]
+    theirs = compose_job([f"experiments={base}", *others], config_dir=config_dir)
+    return undeclared(job, theirs.config)
+
+
+def paper_config() -> schema.Config:
+    """The paper's base model, optimizer and decoding at the paper's own sizes."""
+    return compose_job([f"experiments={BASE}", f"scale={SCALE}"]).config
+
+
+def _cause(key: str, job: Job, misdeclared: Sequence[Difference], *, exists: bool) -> str:
+    """What made the value another than the paper's, the scale aside."""
+    experiment = job.config.experiment
+    typed = [word.partition("=")[0].lstrip("+").replace("/", ".") for word in job.overrides]
+    typed = [each for each in typed if each not in ("experiments", "scale", "seed")]
+    if any(covers(each, key) for each in typed):
+        return "set on the command line"
+    if any(covers(each, key) for each in job.config.changes):
+        return f"{experiment} changes it"
+    if any(each.key == key for each in misdeclared):
+        return f"{experiment} changes it WITHOUT DECLARING IT"
+    if solved(key, job.config):
+        return "solved by model.match"
+    if exists and (source := source_of(key, (*typed, *job.config.changes), job.written)):
+        return f"follows {source}"
+    return "a choice of its group, or the base of the experiment, changes it"
