@@ -120,6 +120,8 @@ def _report(each: _TestSet, found: Evaluation, buckets: list[Bucket]) -> Iterato
     yield f"{each.name}: {scores.sentences} sentences, perplexity {found.perplexity:.3f}"
     for name in ("bleu", "chrf", "ter"):
         yield f"  {name:4} {getattr(scores, name):6.2f}  {scores.signature[name]}"
+    if cut := sum(translation.source_cut for translation in found.translations):
+        yield f"  {cut} sources were longer than the model has positions for and were cut"
     yield f"  {'source tokens':>13} {'sentences':>9} {'bleu':>6} {'chrf':>6} {'ter':>6}"
     for bucket in buckets:
         values = "".join(f" {getattr(bucket.scores, name):6.2f}" for name in ("bleu", "chrf", "ter"))
