@@ -82,10 +82,15 @@ def _parser() -> argparse.ArgumentParser:
     data = command("data", _data, "prepare the corpus only: check, tokenize, encode")
     _add_overrides(data)
 
-    evaluate = command("evaluate", _evaluate, "score a trained run on a split of its corpus")
+    evaluate = command("evaluate", _evaluate, "score a trained run on a split of its corpus, or on any files")
     _add_run(evaluate)
     evaluate.add_argument(
         "--split", action="append", metavar="NAME", help="split to score (test); may be given again"
+    )
+    evaluate.add_argument("--input", type=Path, metavar="FILE", help="score this text instead, plain or .gz")
+    evaluate.add_argument("--reference", type=Path, metavar="FILE", help="what --input should become")
+    evaluate.add_argument(
+        "--join", type=int, metavar="N", default=1, help="make one long sentence of every N lines"
     )
     _add_decoding(evaluate)
 
@@ -94,8 +99,25 @@ def _parser() -> argparse.ArgumentParser:
     translate.add_argument(
         "--input", type=Path, metavar="FILE", help="plain or .gz; standard input if left out"
     )
-    translate.add_argument("--output", type=Path, metavar="FILE", help="standard output if left out")
+    translate.add_argument(
+        "--output", type=Path, metavar="FILE", help="plain or .gz; standard output if left out"
+    )
+    translate.add_argument(
+        "--nbest", type=int, metavar="N", default=1, help="N lines for each, its number in front"
+    )
+    translate.add_argument("--scores", action="store_true", help="score and log-probability in front")
+    translate.add_argument("--attention", action="store_true", help="source token of each token, i-j, behind")
     _add_decoding(translate)
+    translate.add_argument("--sample", action="store_true", help="draw tokens instead of searching")
+    translate.add_argument("--temperature", type=float, metavar="T", help="of --sample (1)")
+    translate.add_argument("--top-p", type=float, metavar="P", help="share of probability to draw from (1)")
+    translate.add_argument("--seed", type=int, metavar="N", help="of --sample (1)")
+
+    average = command("average", _average, "the mean of a run's last checkpoints, as a run of its own")
+    _add_run(average)
+    average.add_argument("--last", type=int, metavar="N", required=True, help="checkpoints to average")
+    average.add_argument("--out", type=Path, metavar="DIR", help="RUN-averageN if left out")
+    _add_threads(average)
 
     attend = command("attend", _attend, "attention maps of one sentence pair, as page, picture or data")
     _add_run(attend)
@@ -141,7 +163,13 @@ def _add_decoding(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--extra-length", type=int, metavar="N", help="tokens the output may exceed the input by"
     )
+    parser.add_argument("--min-length", type=int, metavar="N", help="tokens the output has at least")
+    parser.add_argument("--max-length", type=int, metavar="N", help="tokens the output has at most; 0: any")
     parser.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
+    _add_threads(parser)
+
+
+def _add_threads(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=int, metavar="N", default=0, help="threads on a CPU; 0: PyTorch's choice"
     )
@@ -187,9 +215,15 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _translate(options: argparse.Namespace) -> int:
-    from xformer.runs.commands import translate
+    from xformer.runs.translating import run
 
-    return translate(options)
+    return run(options)
+
+
+def _average(options: argparse.Namespace) -> int:
+    from xformer.runs.averaging import average
+
+    return average(options)
 
 
 def _attend(options: argparse.Namespace) -> int:

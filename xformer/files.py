@@ -15,11 +15,14 @@ from typing import IO, Any
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `path` that takes its place when the block ends without an error.
 
+    It may be read by whom the user's mask lets, as any other file: mkstemp's 0600 would shut out the others
+    who share a folder of runs.
     Raises OSError (disk full, read-only folder) with `path` untouched and nothing left behind.
     """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
     try:
         with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o666 & ~_umask())
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -28,6 +31,12 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)  # there is no way to ask but to set it
+    os.umask(mask)
+    return mask
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:

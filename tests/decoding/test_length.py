@@ -23,5 +23,12 @@ def test_limit_is_source_length_plus_extra() -> None:
     assert length_limits(mask, 50, 20).tolist() == [20, 20]
 
 
+def test_bounds_on_the_text_leave_room_for_its_end() -> None:
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    assert length_limits(mask, 5, None, max_length=6).tolist() == [7, 7]
+    assert length_limits(mask, 5, None, min_length=7).tolist() == [8, 8]
+    assert length_limits(mask, 5, 8, min_length=7, max_length=9).tolist() == [8, 8]
+
+
 def test_an_empty_source_still_has_room_for_eos() -> None:
     assert length_limits(torch.zeros(1, 3, dtype=torch.bool), 0, None).tolist() == [1]

@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from tests.decoding.models import PrefixTable, Recurrent, padded
-from xformer.decoding.beams import Growing, Hypothesis
+from xformer.decoding.beams import Growing
 from xformer.decoding.search import SearchSettings, beam_search
+from xformer.decoding.strategy import Hypothesis
 from xformer.errors import UserError
 
 BOS, EOS, A, B, C = 4, 0, 1, 2, 3  # the model of four outcomes: EOS and three words
@@ -71,6 +72,21 @@ def test_alpha_decides_between_a_short_and_a_long_best() -> None:
     models = (PrefixTable(5, EOS, seed=seed, end=-1.5) for seed in range(8))
     pairs = [[every_hypothesis(m, [A, B], 4, alpha)[0].ids for alpha in (0.0, 1.0)] for m in models]
     assert any(len(short) < len(long) for short, long in pairs)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize(("least", "most"), [(1, 0), (2, 0), (3, 3), (0, 2), (1, 2)])
+def test_with_bounds_on_the_length_it_is_the_best_within_them(alpha: float, least: int, most: int) -> None:
+    model = PrefixTable(5, EOS, seed=1)
+    within = [
+        hypothesis
+        for hypothesis in every_hypothesis(model, [A, B], longest=4, alpha=alpha)
+        if least <= len(hypothesis.ids) <= (most or 3)
+    ]
+    how = SearchSettings(256, alpha, extra_length=2, nbest=256, min_length=least, max_length=most)
+    [found] = search(model, [[A, B]], how)
+    assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in within]
+    assert [hypothesis.score for hypothesis in found] == pytest.approx([h.score for h in within], abs=1e-5)
 
 
 # --- scores --------------------------------------------------------------------------------
@@ -173,6 +189,28 @@ def test_what_never_ends_is_ended_at_the_limit_at_its_own_price(beam: int) -> No
         expected = model.log_probability(source, [*hypothesis.ids, EOS])
         assert hypothesis.log_probability == pytest.approx(expected, abs=1e-4)
         assert hypothesis.log_probability < -20
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_nothing_ends_before_the_least_length_nor_goes_beyond_the_greatest(beam: int) -> None:
+    sources = random_sources(8, 70)
+    for end, least, most in ((30.0, 3, 5), (-30.0, 3, 5), (30.0, 40, 0), (-30.0, 0, 1)):
+        model = PrefixTable(70, EOS, end=end)
+        how = SearchSettings(beam, 0.6, extra_length=5, min_length=least, max_length=most)
+        for source, [hypothesis] in zip(sources, search(model, sources, how), strict=True):
+            longest = max(min(len(source) + 4, most or 1000), least)
+            assert len(hypothesis.ids) == (least if end > 0 else longest)
+            expected = model.log_probability(source, [*hypothesis.ids, EOS])
+            assert hypothesis.log_probability == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_least_length_beyond_the_models_positions_is_refused() -> None:
+    model = PrefixTable(70, EOS)
+    model.max_target_length = 8
+    with pytest.raises(UserError, match="Give 7 or less"):
+        search(model, [[A]], SearchSettings(2, 0.6, 5, min_length=8))
+    [[hypothesis]] = search(model, [[A]], SearchSettings(2, 0.6, 5, min_length=7))
+    assert len(hypothesis.ids) == 7
 
 
 def test_a_model_that_ends_at_once_gives_the_empty_hypothesis_in_one_step() -> None:
@@ -303,6 +341,9 @@ def test_what_a_model_keeps_from_decoding_is_fit_to_train_with() -> None:
         ({"alpha": -1.0}, "penalty of -1.0"),
         ({"alpha": math.nan}, "penalty of nan"),
         ({"extra_length": -1}, "extra length of -1"),
+        ({"min_length": -1}, "minimum length of -1"),
+        ({"max_length": -1}, "maximum length of -1"),
+        ({"min_length": 5, "max_length": 4}, "minimum length of 5 and a maximum of 4"),
     ],
 )
 def test_settings_without_meaning_are_refused(wrong: dict, named: str) -> None:

@@ -15,8 +15,8 @@ from tests.decoding.test_translate import Bytes
 from tests.model.configs import LEARNED, VARIANTS
 from xformer.config import schema
 from xformer.data.vocabulary import BOS, EOS, PAD, UNK
-from xformer.decoding.beams import Hypothesis
 from xformer.decoding.search import SearchSettings, beam_search
+from xformer.decoding.strategy import Hypothesis
 from xformer.decoding.translate import translate
 from xformer.model import build
 from xformer.model.seq2seq import Seq2Seq

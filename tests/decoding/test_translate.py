@@ -10,7 +10,7 @@ import torch
 
 from tests.decoding.models import PrefixTable, Recurrent
 from xformer.decoding.search import SearchSettings
-from xformer.decoding.translate import batches, one_line, pad, translate, translate_stream
+from xformer.decoding.translate import batches, one_line, pad, translate
 
 VOCABULARY = 260
 LINE_MARKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -134,21 +134,6 @@ def test_progress_adds_up_to_the_number_of_lines() -> None:
     translate(Copies(), Bytes(), ["abc", "", "d", "ef"], settings(), 4, progress=done.append)
     assert sum(done) == 4
     assert len(done) > 2
-
-
-def test_a_stream_is_translated_chunk_by_chunk_in_order() -> None:
-    read = 0
-
-    def lines() -> Iterable[str]:
-        nonlocal read
-        for number in range(10):
-            read += 1
-            yield "" if number == 3 else f"line {number}"
-
-    stream = translate_stream(Copies(), Bytes(), lines(), settings(), 100, chunk=4)
-    assert next(stream).text == "line 0"
-    assert read == 4
-    assert [each.text for each in stream] == ["line 1", "line 2", "", *(f"line {n}" for n in range(4, 10))]
 
 
 def test_batches_cover_every_line_once_within_the_budget() -> None:

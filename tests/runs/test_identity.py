@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from typing import Annotated
 
 import pytest
@@ -91,6 +93,13 @@ def test_decoding_has_a_hash_of_its_own() -> None:
     decode = compose([]).decode
     assert decoding_hash(decode) == decoding_hash(dataclasses.replace(decode, tokens_per_batch=1))
     assert decoding_hash(decode) != decoding_hash(dataclasses.replace(decode, beam=1))
+    assert decoding_hash(decode) != decoding_hash(dataclasses.replace(decode, min_length=1))
+
+
+def test_a_decoding_key_added_later_leaves_the_hash_of_older_results_as_it_was() -> None:
+    older = {"beam": 4, "alpha": 0.6, "extra_length": 50, "average": 1}
+    digest = hashlib.sha256(json.dumps(older, sort_keys=True).encode()).hexdigest()[:8]
+    assert decoding_hash(compose([]).decode) == digest
 
 
 def test_a_row_is_labelled_with_the_overrides_that_make_it_another() -> None:

@@ -329,6 +329,8 @@ class Decode:
     extra_length: CountOrZero
     average: Count
     tokens_per_batch: Count
+    min_length: CountOrZero = 0
+    max_length: CountOrZero = 0
 
 
 @settings

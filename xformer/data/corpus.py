@@ -92,15 +92,20 @@ def stream_lines(path: Path) -> Iterator[str]:
     """
     with _opened(path) as file:
         for number, raw in enumerate(file, start=1):
-            if raw.endswith(b"\n"):
-                raw = raw.removesuffix(b"\n").removesuffix(b"\r")
-            try:
-                yield raw.decode()
-            except UnicodeDecodeError as error:
-                raise UserError(
-                    f"{path}, line {number}: not UTF-8 ({error.reason}, byte {error.start + 1} of the line). "
-                    "Convert the file to UTF-8; a gzip file must be named .gz."
-                ) from None
+            yield text_of(raw, path, number)
+
+
+def text_of(raw: bytes, name: Path | str, number: int) -> str:
+    """The text of one line, its LF, or CR and LF, taken off; raises UserError for bad UTF-8 in `name`."""
+    if raw.endswith(b"\n"):
+        raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{name}, line {number}: not UTF-8 ({error.reason}, byte {error.start + 1} of the line). "
+            "Convert the file to UTF-8; a gzip file must be named .gz."
+        ) from None
 
 
 # --- files ---------------------------------------------------------------------------------

@@ -35,6 +35,12 @@ class EvaluationSet:
     source_lines: list[str]
     reference_lines: list[str]
 
+    @staticmethod
+    def of(tokenizer: Tokenizer, sources: list[str], references: list[str]) -> EvaluationSet:
+        """Encode as many sources as references."""
+        pairs = zip(tokenizer.encode(sources), tokenizer.encode(references), strict=True)
+        return EvaluationSet(ParallelStore.from_pairs(pairs, tokenizer.vocabulary), sources, references)
+
     def __len__(self) -> int:
         return len(self.source_lines)
 
@@ -54,13 +60,15 @@ class Prepared:
     data_hash: str
     tokenizer_hash: str
 
+    @property
+    def longest_source(self) -> int:
+        """Tokens of the longest source to train on, its EOS not counted."""
+        return int(self.train.source_lengths.max()) - 1
+
     def evaluation(self, name: str) -> EvaluationSet:
         """Read and encode the split `name`; raises UserError where it is missing or uneven."""
         files = split(self.corpus, name)
-        sources, references = read_lines(files.source), read_lines(files.target)
-        pairs = zip(self.tokenizer.encode(sources), self.tokenizer.encode(references), strict=True)
-        store = ParallelStore.from_pairs(pairs, self.tokenizer.vocabulary)
-        return EvaluationSet(store, sources, references)
+        return EvaluationSet.of(self.tokenizer, read_lines(files.source), read_lines(files.target))
 
     def summary(self) -> str:
         """What was prepared, for a person to read."""

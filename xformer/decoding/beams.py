@@ -13,15 +13,7 @@ from torch import Tensor
 
 from xformer.decoding.extensions import Extensions
 from xformer.decoding.length import length_penalty
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One translation as token ids, BOS and EOS left out."""
-
-    ids: list[int]
-    log_probability: float  # natural, EOS included
-    score: float  # log_probability / length_penalty
+from xformer.decoding.strategy import Hypothesis
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ better if it ran to the limit. Settled sentences leave the batch, so none waits 
 With `beam=1` this is greedy search: the one extension either ends the hypothesis or is the hypothesis.
 
 At its limit a sentence's hypotheses can only end: EOS is the one extension there, at the probability that
-the model gives it. So every hypothesis ends, and its score is the model's own for that whole sequence.
+the model gives it; below a least length they cannot. So every hypothesis ends, and its score is the model's
+own for that whole sequence.
 
 Shapes: B sentences, S source length, A sentences still searched, K hypotheses a sentence, R = A·K rows,
 W vocabulary.
@@ -22,32 +23,57 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from xformer.config import schema
 from xformer.data.vocabulary import PAD, UNK
-from xformer.decoding.beams import Ended, Growing, Hypothesis
+from xformer.decoding.beams import Ended, Growing
+from xformer.decoding.endings import Endings
 from xformer.decoding.extensions import Extensions, best_extensions, log_sum_exp
-from xformer.decoding.length import length_limits
+from xformer.decoding.length import check_alpha, check_lengths, length_limits
 from xformer.decoding.protocol import Decodable, DecoderState, State
+from xformer.decoding.strategy import Hypothesis
 from xformer.errors import UserError
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How to search: width, exponent of the length penalty, how far beyond the source, how many to return."""
+    """Beam search as a `Strategy`: width, exponent of the length penalty, lengths, how many to return.
+
+    A target holds `min_length` to `max_length` tokens (0: any number), its EOS not counted, and is at
+    most `extra_length` tokens longer than its source.
+    """
 
     beam: int
     alpha: float
     extra_length: int
     nbest: int = 1
+    min_length: int = 0
+    max_length: int = 0
+
+    @staticmethod
+    def of(decode: schema.Decode, nbest: int = 1) -> SearchSettings:
+        """The search that a configuration asks for."""
+        return SearchSettings(
+            beam=decode.beam,
+            alpha=decode.alpha,
+            extra_length=decode.extra_length,
+            nbest=nbest,
+            min_length=decode.min_length,
+            max_length=decode.max_length,
+        )
 
     def __post_init__(self) -> None:
         if self.beam < 1:
             raise UserError(f"a beam of {self.beam} holds no hypothesis: give 1 (greedy) or more")
         if not 1 <= self.nbest <= self.beam:
             raise UserError(f"{self.nbest} best hypotheses from a beam of {self.beam}: give 1 to {self.beam}")
-        if not (math.isfinite(self.alpha) and self.alpha >= 0):
-            raise UserError(f"a length penalty of {self.alpha} has no meaning: give 0 (none) or more")
-        if self.extra_length < 0:
-            raise UserError(f"an extra length of {self.extra_length} has no meaning: give 0 or more")
+        check_alpha(self.alpha)
+        check_lengths(self.extra_length, self.min_length, self.max_length)
+
+    def hypotheses(
+        self, model: Decodable[State], source_BS: Tensor, source_mask_BS: Tensor, /, *, bos: int, eos: int
+    ) -> list[list[Hypothesis]]:
+        """Up to `nbest` hypotheses of every sentence; see `beam_search`."""
+        return beam_search(model, source_BS, source_mask_BS, self, bos=bos, eos=eos)
 
 
 @dataclass(frozen=True)
@@ -113,16 +139,19 @@ def beam_search(
         return []
     found: list[list[Hypothesis]] = [[] for _ in range(len(source_BS))]
     never = torch.tensor([bos, *forbidden], device=source_BS.device)
-    limit_B = length_limits(source_mask_BS, settings.extra_length, model.max_target_length)
-    shortest, longest = int(limit_B.min()), int(limit_B.max())
+    limit_B = length_limits(
+        source_mask_BS, settings.extra_length, model.max_target_length,
+        min_length=settings.min_length, max_length=settings.max_length,
+    )  # fmt: skip
+    endings = Endings(eos, settings.min_length, shortest=int(limit_B.min()))
+    longest = int(limit_B.max())
     searched = Searched.start(limit_B, settings.nbest)
     state = model.start(source_BS, source_mask_BS, longest)
     for length in range(1, longest + 1):
         logits_RW = model.step(searched.growing.last_token_R(bos), state).float()
         log_total_R = log_sum_exp(logits_RW)
         logits_RW.index_fill_(1, never, -torch.inf)
-        if length >= shortest:
-            _only_eos(logits_RW, searched.limit_A == length, eos)
+        endings.restrict(logits_RW, length, searched.limit_A)
         extensions = _extend(searched.growing, logits_RW, log_total_R, settings.beam)
         searched = searched.advance(extensions, eos, settings.alpha)
 
@@ -143,14 +172,6 @@ def _extend(growing: Growing, logits_RW: Tensor, log_total_R: Tensor, beam: int)
     """The best extensions by log-probability of the whole: of the prefix, + logit, - log Σ exp(logits)."""
     offset_AK = growing.log_probability_AK - log_total_R.view_as(growing.log_probability_AK)
     return best_extensions(logits_RW.view(*offset_AK.shape, -1), offset_AK, beam)
-
-
-def _only_eos(logits_RW: Tensor, last_A: Tensor, eos: int) -> None:
-    """Leave EOS as the one extension in the rows of sentences that are at their limit."""
-    eos_R = logits_RW[:, eos].clone()
-    last_R1 = last_A.repeat_interleave(len(logits_RW) // len(last_A)).unsqueeze(1)
-    logits_RW.masked_fill_(last_R1, -torch.inf)
-    logits_RW[:, eos] = eos_R
 
 
 def _select(state: DecoderState, rows_R: Tensor, before: int) -> None:

@@ -7,7 +7,6 @@ company changes a translation. A blank line is answered with a blank line, undec
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 
 from xformer.data.vocabulary import BOS, EOS, PAD
 from xformer.decoding.protocol import Decodable, State
-from xformer.decoding.search import SearchSettings, beam_search
+from xformer.decoding.strategy import Strategy
 
 Progress = Callable[[int], object]
 """Told how many more lines are done."""
@@ -72,7 +71,7 @@ def translate(
     model: Decodable[State],
     tokenizer: Codec,
     lines: Sequence[str],
-    settings: SearchSettings,
+    strategy: Strategy,
     tokens_per_batch: int,
     progress: Progress | None = None,
 ) -> list[Translation]:
@@ -87,10 +86,10 @@ def translate(
     report(len(lines) - len(written))
     encoded = tokenizer.encode([lines[index] for index in written])
     sources = [cut(ids, model.max_source_length) for ids in encoded]
-    with _evaluating(model) as device:
+    with evaluating(model) as device:
         for batch in batches([len(source) for source in sources], tokens_per_batch):
             source_BS, source_mask_BS = pad([sources[i] for i in batch], device)
-            found = beam_search(model, source_BS, source_mask_BS, settings, bos=BOS, eos=EOS)
+            found = strategy.hypotheses(model, source_BS, source_mask_BS, bos=BOS, eos=EOS)
             texts = iter(tokenizer.decode([hypothesis.ids for best in found for hypothesis in best]))
             for i, best in zip(batch, found, strict=True):
                 candidates = tuple(
@@ -100,22 +99,6 @@ def translate(
                 translations[written[i]] = Translation(candidates, len(sources[i]) <= len(encoded[i]))
             report(len(batch))
     return translations
-
-
-def translate_stream(
-    model: Decodable[State],
-    tokenizer: Codec,
-    lines: Iterable[str],
-    settings: SearchSettings,
-    tokens_per_batch: int,
-    progress: Progress | None = None,
-    *,
-    chunk: int = 2000,
-) -> Iterator[Translation]:
-    """Translate lines as they come, `chunk` at a time, so that no more than those are held in memory."""
-    remaining = iter(lines)
-    while block := list(itertools.islice(remaining, chunk)):
-        yield from translate(model, tokenizer, block, settings, tokens_per_batch, progress)
 
 
 def cut(ids: Sequence[int], longest: int | None) -> list[int]:
@@ -153,7 +136,7 @@ def one_line(text: str) -> str:
 
 
 @contextmanager
-def _evaluating(model: object) -> Iterator[torch.device]:
+def evaluating(model: object) -> Iterator[torch.device]:
     """The model without dropout, and the device it stands on."""
     if not isinstance(model, nn.Module):
         yield torch.device("cpu")

@@ -38,7 +38,7 @@ def attention_maps(trained: Trained, source: str, target: str | None = None) -> 
     (source_ids,) = tokenizer.encode([source])
     target_ids: Sequence[int]
     if target is None:
-        how = SearchSettings(decode.beam, decode.alpha, decode.extra_length)
+        how = SearchSettings.of(decode)
         (found,) = translate(model, tokenizer, [source], how, decode.tokens_per_batch)
         text, target_ids = found.text, found.candidates[0].ids
     else:

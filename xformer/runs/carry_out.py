@@ -6,17 +6,15 @@ import logging
 
 from xformer.config import schema
 from xformer.data.prepare import Prepared, prepare
-from xformer.decoding.search import SearchSettings
 from xformer.errors import UserError
-from xformer.files import write_atomic, write_json
-from xformer.runs.evaluation import Evaluation, evaluate
+from xformer.files import write_json
+from xformer.runs.evaluation import Evaluation, score_split
 from xformer.runs.folder import RunFolder, State
 from xformer.runs.identity import identify
 from xformer.runs.reporter import Reporter, Stop, Stopped
 from xformer.runs.result import result
 from xformer.runs.tracking import Tracker
-from xformer.runs.trained import Trained, load
-from xformer.scoring.counts import write_counts
+from xformer.runs.trained import load
 from xformer.training.fit import Outcome, Progress, fit
 
 log = logging.getLogger("xformer")
@@ -83,24 +81,7 @@ def _score(
     scored: dict[str, Evaluation] = {}
     for name, split in (("dev", "valid"), ("test", "test")):
         reporter.write(phase=f"scoring {name}", updates=outcome.updates)
-        scored[name] = _score_split(trained, prepared, split, stop)
+        scored[name] = score_split(trained, prepared, split, lambda _: stop.check())
     values = result(trained, reporter.status, outcome, prepared, reporter.seconds_spent, scored)
     write_json(folder.result_file, values)
     tracker.finished(values)
-
-
-def _score_split(trained: Trained, prepared: Prepared, split: str, stop: Stop) -> Evaluation:
-    decode = trained.config.decode
-    settings = SearchSettings(decode.beam, decode.alpha, decode.extra_length)
-
-    def progress(sentences: int) -> None:
-        stop.check()
-
-    data = prepared.evaluation(split)
-    evaluation = evaluate(trained, data, settings, progress)
-    path = trained.folder.hypotheses(split)
-    path.parent.mkdir(exist_ok=True)
-    write_atomic(path, evaluation.text())
-    write_counts(path, evaluation.hypotheses, data.reference_lines)
-    log.info("%s: BLEU %.2f, perplexity %.3f", split, evaluation.scores.bleu, evaluation.perplexity)
-    return evaluation

@@ -1,130 +1,132 @@
-"""The commands that use a trained run: `xformer evaluate` and `xformer translate`."""
+"""The command `xformer evaluate`: scores of a trained run on splits of its corpus or on any two files."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import dataclasses
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO
+from dataclasses import dataclass
+from typing import Any
 
-import torch
 from tqdm import tqdm
 
-from xformer.data.corpus import stream_lines
-from xformer.data.prepare import prepare
+from xformer.data.evaluation_sets import content_name, from_files, joined
+from xformer.data.prepare import EvaluationSet, prepare
 from xformer.decoding.search import SearchSettings
-from xformer.decoding.translate import translate_stream
 from xformer.errors import UserError
 from xformer.files import write_atomic, write_json
-from xformer.runs.evaluation import evaluate as evaluate_split
-from xformer.runs.folder import RunFolder
+from xformer.runs.evaluation import Evaluation
+from xformer.runs.evaluation import evaluate as evaluate_set
 from xformer.runs.identity import decoding_hash
-from xformer.runs.trained import Trained, load
+from xformer.runs.opening import decoding, open_run
+from xformer.runs.trained import Trained, same_tokenizer
 from xformer.scoring.counts import write_counts
+from xformer.scoring.lengths import Bucket, score_by_length
+
+
+@dataclass(frozen=True)
+class _TestSet:
+    """What is to be scored, and the longest source that was trained on, in tokens, where it is known."""
+
+    name: str
+    data: EvaluationSet
+    longest_trained: int | None
+    made: bool = False  # its references stand in no file of the corpus
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    """Score splits of the run's corpus into `evaluations/<hash>.json`; `result.json` stays as it is."""
-    trained, settings, digest = _open(options)
-    prepared = prepare(trained.config)
-    if prepared.tokenizer_hash != trained.tokenizer.digest:
-        raise UserError(
-            f"{trained.folder.path}: its corpus has changed since it was trained; score it where it was"
-        )
-    path = trained.folder.evaluations / f"{digest}.json"
-    path.parent.mkdir(exist_ok=True)
+    """Score into `evaluations/<hash>.json`, hypotheses beside it; `result.json` stays as it is."""
+    _check(options)
+    decode = decoding(options)
+    settings = SearchSettings.of(decode)
+    trained = open_run(options, decode)
+    folder, digest = trained.folder.evaluations, decoding_hash(decode)
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{digest}.json"
     scores = trained.folder.evaluation(digest) or {
-        "beam": settings.beam,
-        "alpha": settings.alpha,
-        "extra_length": settings.extra_length,
+        "beam": decode.beam,
+        "alpha": decode.alpha,
+        "extra_length": decode.extra_length,
+        "min_length": decode.min_length,
+        "max_length": decode.max_length,
         "averaged_checkpoints": trained.averaged,
         "update": trained.update,
         "splits": {},
     }
-    for split in options.split or ["test"]:
-        data = prepared.evaluation(split)
+    for each in _test_sets(trained, options):
         with tqdm(
-            total=len(data), desc=f"translate {split}", unit=" lines", leave=False, disable=None
+            total=len(each.data), desc=f"translate {each.name}", unit=" lines", leave=False, disable=None
         ) as bar:
-            found = evaluate_split(trained, data, settings, bar.update)
-        scores["splits"][split] = found.summary()
-        text = trained.folder.evaluations / f"{digest}.{split}.txt"
-        write_atomic(text, found.text())
-        write_counts(text, found.hypotheses, data.reference_lines)
+            found = evaluate_set(trained, each.data, settings, bar.update)
+        lengths = [len(ids) for ids in trained.tokenizer.encode(each.data.source_lines)]
+        buckets = score_by_length(
+            [translation.text for translation in found.translations],
+            each.data.reference_lines, lengths, each.longest_trained,
+        )  # fmt: skip
+        scores["splits"][each.name] = found.summary() | {
+            "longest_trained": each.longest_trained,
+            "by_source_length": [_values(bucket) for bucket in buckets],
+        }
+        hypotheses = folder / f"{digest}.{each.name}.txt"
+        write_atomic(hypotheses, found.text())
+        write_counts(hypotheses, found.hypotheses, each.data.reference_lines)
+        if each.made:
+            text = "".join(f"{line}\n" for line in each.data.reference_lines)
+            write_atomic(folder / f"{each.name}.reference.txt", text)
         write_json(path, scores)
-        print(f"{split}: {found.scores.sentences} sentences, perplexity {found.perplexity:.3f}")
-        for name in ("bleu", "chrf", "ter"):
-            print(f"  {name:4} {getattr(found.scores, name):6.2f}  {found.scores.signature[name]}")
+        print("\n".join(_report(each, found, buckets)))
     print(path)
     return 0
 
 
-def translate(options: argparse.Namespace) -> int:
-    """Translate line by line, n lines in and n lines out."""
-    trained, settings, _ = _open(options)
-    lines = (
-        stream_lines(options.input)
-        if options.input
-        else (line.rstrip("\n").rstrip("\r") for line in _stdin())
-    )
-    cut = 0
-    with (
-        _output(options.output) as out,
-        tqdm(desc="translate", unit=" lines", leave=False, disable=None) as bar,
-    ):
-        for translation in translate_stream(
-            trained.model,
-            trained.tokenizer,
-            lines,
-            settings,
-            trained.config.decode.tokens_per_batch,
-            bar.update,
-        ):
-            cut += translation.source_cut
-            out.write(translation.text + "\n")
-            out.flush()
-    if cut:
-        print(
-            f"xformer: {cut} lines were longer than the model has positions for and were cut", file=sys.stderr
-        )
-    return 0
+def _check(options: argparse.Namespace) -> None:
+    """Before anything is loaded."""
+    if (options.input is None) != (options.reference is None):
+        raise UserError("--input FILE and --reference FILE belong together: a text and its translation")
+    if options.input is not None and options.split:
+        raise UserError("--split and --input are two choices of what to score: give one of them")
+    if options.join < 1:
+        raise UserError(f"--join {options.join}: give 1 (lines as they are) or more")
 
 
-def _open(options: argparse.Namespace) -> tuple[Trained, SearchSettings, str]:
-    """The run, how to search, and the hash that names results of this search."""
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    folder = RunFolder(options.folder)
-    decode = folder.config().decode
-    given = {name: getattr(options, name) for name in ("beam", "alpha", "extra_length", "average")}
-    decode = dataclasses.replace(
-        decode, **{name: value for name, value in given.items() if value is not None}
-    )
-    trained = load(folder, average=decode.average, device=_device())
-    settings = SearchSettings(decode.beam, decode.alpha, decode.extra_length)
-    return trained, settings, decoding_hash(decode)
-
-
-def _device() -> torch.device:
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-def _stdin() -> IO[str]:
-    """Standard input, its lines ended by LF only."""
-    return open(sys.stdin.fileno(), encoding="utf-8", newline="\n", closefd=False)
-
-
-@contextlib.contextmanager
-def _output(path: Path | None) -> Iterator[IO[str]]:
-    if path is None:
-        with open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False) as out:
-            yield out
+def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestSet]:
+    """One after the other, so that a mistake in the last does not cost the first."""
+    join, tokenizer = options.join, trained.tokenizer
+    suffix = f".join{join}" if join > 1 else ""
+    if options.input is not None:
+        data = from_files(tokenizer, options.input, options.reference)
+        name = content_name(options.input, data)
+        longest = (trained.folder.result() or {}).get("longest_source")
+        yield _TestSet(name + suffix, joined(tokenizer, data, join), longest, made=join > 1)
         return
-    try:
-        with path.open("w", encoding="utf-8", newline="\n") as out:
-            yield out
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}") from None
+    prepared = prepare(trained.config)
+    same_tokenizer(trained, prepared)
+    for split in options.split or ["test"]:
+        data = joined(tokenizer, prepared.evaluation(split), join)
+        yield _TestSet(split + suffix, data, prepared.longest_source, made=join > 1)
+
+
+def _values(bucket: Bucket) -> dict[str, Any]:
+    scores = bucket.scores
+    return {
+        "from": bucket.shortest,
+        "to": bucket.longest,
+        "beyond_training": bucket.beyond_training,
+        "sentences": scores.sentences,
+        "bleu": scores.bleu,
+        "chrf": scores.chrf,
+        "ter": scores.ter,
+    }
+
+
+def _report(each: _TestSet, found: Evaluation, buckets: list[Bucket]) -> Iterator[str]:
+    scores = found.scores
+    yield f"{each.name}: {scores.sentences} sentences, perplexity {found.perplexity:.3f}"
+    for name in ("bleu", "chrf", "ter"):
+        yield f"  {name:4} {getattr(scores, name):6.2f}  {scores.signature[name]}"
+    if cut := sum(translation.source_cut for translation in found.translations):
+        yield f"  {cut} sources were longer than the model has positions for and were cut"
+    yield f"  {'source tokens':>13} {'sentences':>9} {'bleu':>6} {'chrf':>6} {'ter':>6}"
+    for bucket in buckets:
+        values = "".join(f" {getattr(bucket.scores, name):6.2f}" for name in ("bleu", "chrf", "ter"))
+        remark = "  longer than any trained on" if bucket.beyond_training else ""
+        yield f"  {bucket.label:>13} {bucket.scores.sentences:9}{values}{remark}"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from xformer.data.batch import evaluation_batches
-from xformer.data.prepare import EvaluationSet
+from xformer.data.prepare import EvaluationSet, Prepared
 from xformer.decoding.search import SearchSettings
 from xformer.decoding.translate import Translation, translate
+from xformer.files import write_atomic
 from xformer.runs.trained import Trained
 from xformer.scoring.corpus import Scores, score
+from xformer.scoring.counts import write_counts
 from xformer.training.validation import negative_log_likelihood, perplexity
+
+log = logging.getLogger("xformer")
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,21 @@ class Evaluation:
     def text(self) -> str:
         """The hypotheses, one a line."""
         return "".join(f"{each.text}\n" for each in self.translations)
+
+
+def score_split(
+    trained: Trained, prepared: Prepared, split: str, progress: Callable[[int], object] | None = None
+) -> Evaluation:
+    """Score a split as the run's own configuration has it, and store the hypotheses in the run folder."""
+    settings = SearchSettings.of(trained.config.decode)
+    data = prepared.evaluation(split)
+    evaluation = evaluate(trained, data, settings, progress)
+    path = trained.folder.hypotheses(split)
+    path.parent.mkdir(exist_ok=True)
+    write_atomic(path, evaluation.text())
+    write_counts(path, evaluation.hypotheses, data.reference_lines)
+    log.info("%s: BLEU %.2f, perplexity %.3f", split, evaluation.scores.bleu, evaluation.perplexity)
+    return evaluation
 
 
 def evaluate(

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -94,7 +94,7 @@ def telling(overrides: Sequence[str]) -> list[str]:
 
 def decoding_hash(decode: schema.Decode) -> str:
     """What the scores of a trained run depend on besides its weights."""
-    values = asdict(decode)
+    values = essence(decode)
     del values["tokens_per_batch"]  # changes the speed alone
     return _digest(values)
 

@@ -69,8 +69,9 @@ def worker_command(folder: Path, devices: int) -> list[str]:
 def evaluate_command(folder: Path, config: schema.Config) -> list[str]:
     """Score the trained run in `folder` with the decoding settings of `config`."""
     decode = config.decode
-    settings = [f"--beam={decode.beam}", f"--alpha={decode.alpha}", f"--extra-length={decode.extra_length}"]
-    command = [sys.executable, "-m", "xformer.cli", "evaluate", str(folder), f"--average={decode.average}"]
+    names = ("beam", "alpha", "extra_length", "min_length", "max_length", "average")
+    settings = [f"--{name.replace('_', '-')}={getattr(decode, name)}" for name in names]
+    command = [sys.executable, "-m", "xformer.cli", "evaluate", str(folder)]
     return [*command, *settings, "--split=valid", "--split=test"]
 
 

@@ -58,6 +58,7 @@ def result(
         "train_tokens_per_second": outcome.train_tokens_per_second,
         "peak_memory_bytes": outcome.peak_memory_bytes,
         "wall_seconds": wall_seconds,
+        "longest_source": prepared.longest_source,
         "averaged_checkpoints": trained.averaged,
         "decode": {"beam": config.decode.beam, "alpha": config.decode.alpha,
                    "extra_length": config.decode.extra_length},

@@ -93,6 +93,8 @@ class DecodeConfig:
     alpha: Amount
     extra_length: Count
     average: Count
+    min_length: Count = 0
+    max_length: Count = 0
 
 
 @record

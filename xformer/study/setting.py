@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any
 
-from xformer.study.records import ConfigFile, ResultFile
+from xformer.study.records import ConfigFile, DecodeConfig, ResultFile
 
 _LONG_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")  # the beginning is enough to read, not to compare
 
@@ -65,6 +65,7 @@ def setting_of(
             "data_details": _data_details(config.data),
             "tokenizer": f"{config.tokenizer.kind}, vocabulary {config.tokenizer.vocabulary}",
             "decoder": f"beam {decode.beam}, alpha {decode.alpha:g}, source length + {decode.extra_length}, "
+            + _bounds(decode)
             + _averaging(decode.average),
         }
     if result is not None:
@@ -75,6 +76,11 @@ def setting_of(
             "signature": scores.signature.get("bleu") if scores else None,
         }
     return Setting(**known)
+
+
+def _bounds(decode: DecodeConfig) -> str:
+    least = f"at least {decode.min_length} tokens, " if decode.min_length else ""
+    return least + (f"at most {decode.max_length} tokens, " if decode.max_length else "")
 
 
 def _averaging(checkpoints: int) -> str:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from xformer.errors import UserError
+from xformer.files import replacing
 
 FORMAT = 1  # raised when a change here makes older versions of xformer misread the file
 HEADER = "xformer"  # the entry of a checkpoint that holds `header(...)`
@@ -52,6 +53,22 @@ def list_checkpoints(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted((path for path in folder.iterdir() if _NAME.fullmatch(path.name)), key=update_of)
+
+
+def last_checkpoints(folder: Path, count: int) -> list[Path]:
+    """The `count` newest checkpoints by update, oldest first; raises UserError, naming all, for too few."""
+    if count < 1:
+        raise UserError(f"the last {count} checkpoints are none: give 1 or more")
+    found = list_checkpoints(folder)
+    if not found:
+        raise UserError(f"{folder}: no checkpoint yet; train the run first")
+    if count > len(found):
+        names = ", ".join(str(update_of(path)) for path in found)
+        raise UserError(
+            f"{folder}: {count} checkpoints to average, there are {len(found)}: of update {names}. "
+            "trainer.keep_checkpoints says how many are kept in training."
+        )
+    return found[-count:]
 
 
 def header(update: int, tokenizer_hash: str) -> dict[str, Any]:
@@ -104,6 +121,16 @@ def newest_loadable(folder: Path) -> Path | None:
         else:
             return path
     return None
+
+
+def write_weights(path: Path, weights: Mapping[str, Tensor], heading: Mapping[str, Any]) -> None:
+    """Write a checkpoint of weights alone, under their names in a plain model, whole or not at all.
+
+    It translates as any other, and cannot be trained on. Raises OSError where it cannot be written.
+    """
+    state = {_MODEL_PREFIX + name: tensor.contiguous() for name, tensor in weights.items()}
+    with replacing(path) as file:
+        torch.save({HEADER: dict(heading), "state_dict": state}, file)
 
 
 def load_weights(path: Path) -> dict[str, Tensor]:

@@ -89,9 +89,7 @@ class Validation:
         batches = [batch for _, batch in evaluation_batches(self._evaluation, config.batch.tokens_per_device)]
         self._batches = list(ranks.share(batches))
         decode = config.decode
-        self._settings = SearchSettings(
-            beam=decode.beam, alpha=decode.alpha, extra_length=decode.extra_length
-        )
+        self._settings = SearchSettings.of(decode)
         self._tokens_per_batch = decode.tokens_per_batch
         self._sentences = config.trainer.validation_sentences or len(self._evaluation)
 

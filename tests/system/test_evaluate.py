@@ -1,0 +1,96 @@
+"""`xformer evaluate` on lengths, joined lines and any two files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from xformer import cli
+from xformer.data.corpus import read_lines
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A finished run that a test may change, its runs/ in the working folder."""
+    shutil.copytree(trained.parents[2], tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    return Path("runs") / trained.relative_to(trained.parents[2])
+
+
+def scores(run: Path) -> dict:
+    (path,) = (run / "evaluations").glob("*.json")
+    return json.loads(path.read_text())["splits"]
+
+
+def sacrebleu(reference: Path, hypotheses: Path, metric: str) -> float:
+    command = [sys.executable, "-m", "sacrebleu", str(reference), "-i", str(hypotheses), "-m", metric]
+    printed = subprocess.run([*command, "-w", "12", "-b"], capture_output=True, text=True, check=True)
+    return float(printed.stdout)
+
+
+def test_lengths_beyond_training_are_scored_apart(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["evaluate", str(run), "--split", "test", "--split", "long"]) == 0
+    longest = json.loads((run / "result.json").read_text())["longest_source"]
+    for split, sentences in (("test", 15), ("long", 5)):
+        found = scores(run)[split]
+        assert found["longest_trained"] == longest
+        buckets = found["by_source_length"]
+        assert sum(bucket["sentences"] for bucket in buckets) == sentences
+        assert all(set(bucket) >= {"from", "to", "bleu", "chrf", "ter"} for bucket in buckets)
+    assert [bucket["beyond_training"] for bucket in scores(run)["long"]["by_source_length"]][-1]
+    assert not scores(run)["test"]["by_source_length"][0]["beyond_training"]
+    assert "longer than any trained on" in capsys.readouterr().out
+
+
+def test_joined_neighbours_are_a_test_set_of_their_own(run: Path) -> None:
+    assert cli.main(["evaluate", str(run), "--join", "4"]) == 0
+    found = scores(run)["test.join4"]
+    assert found["sentences"] == 4  # of 15 lines
+    (hypotheses,) = (run / "evaluations").glob("*.test.join4.txt")
+    reference = run / "evaluations" / "test.join4.reference.txt"
+    (lines,) = Path("runs/.cache/corpora").glob("*/test.qno")
+    assert read_lines(reference)[0] == " ".join(read_lines(lines)[:4])
+    assert sacrebleu(reference, hypotheses, "chrf") == pytest.approx(found["chrf"], abs=1e-10)
+
+
+def test_named_files_score_as_the_sacrebleu_command_scores_them(run: Path) -> None:
+    # Training has taught this model next to nothing: its own hypotheses, marred, make scores that tell.
+    source = read_lines(next(Path("runs/.cache/corpora").glob("*/test.qma")))
+    hypotheses = read_lines(run / "hypotheses" / "test.txt")
+    Path("news.src").write_text("".join(f"{line}\n" for line in source))
+    marred = [f"{line}  x" if i % 3 else line for i, line in enumerate(hypotheses)]
+    Path("news.ref").write_text("".join(f"{line}\n" for line in marred))
+    shutil.rmtree("runs/.cache")  # the corpus is not needed
+    assert cli.main(["evaluate", str(run), "--input", "news.src", "--reference", "news.ref"]) == 0
+    ((name, found),) = scores(run).items()
+    assert name.startswith("news.src-")
+    (stored,) = (run / "evaluations").glob(f"*.{name}.txt")
+    assert read_lines(stored) == hypotheses
+    for metric in ("bleu", "chrf", "ter"):
+        assert sacrebleu(Path("news.ref"), stored, metric) == pytest.approx(found[metric], abs=1e-10)
+    assert 10 < found["bleu"] < 100
+    assert found["longest_trained"] == json.loads((run / "result.json").read_text())["longest_source"]
+    assert not Path("runs/.cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--input", "x"], "belong together"),
+        (["--reference", "x"], "belong together"),
+        (["--input", "x", "--reference", "y", "--split", "test"], "two choices"),
+        (["--join", "0"], "--join 0"),
+        (["--input", "nowhere", "--reference", "nowhere"], "nowhere"),
+        (["--alpha", "-1"], "--alpha -1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    trained: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert cli.main(["evaluate", str(trained), *arguments]) == 2
+    assert message in capsys.readouterr().err
