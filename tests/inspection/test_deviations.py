@@ -46,6 +46,11 @@ def test_a_key_of_the_row_is_laid_to_the_row_and_one_of_the_command_to_the_comma
     assert here["model.key_value_heads"].causes == ("follows model.heads",)
 
 
+def test_what_the_paper_leaves_open_is_not_laid_to_the_paper() -> None:
+    here = found("scale=paper", "model.attention.bias=false", "optim.beta2=0.9")
+    assert (here["model.attention.bias"].open, here["optim.beta2"].open) == (True, False)
+
+
 def test_the_scale_is_named_as_a_cause_only_where_it_changes_the_value() -> None:
     here = found("experiments=table3/D_drop02", "scale=tiny")
     assert here["model.d_model"].causes == ("scale=tiny",)

@@ -22,7 +22,7 @@ def letters(config=SMALL):
     ("config", "expression"),
     [
         (SMALL, "B"), (SMALL, "D"), (SMALL, "W"), (SMALL, "H·K"), (SMALL, "H·V"), (SMALL, "2·F"),
-        (SMALL, "K/2"), (SMALL, "S+T"), (SMALL, "S+T-1"), (SMALL, "T+1"), (SMALL, "B·S"),
+        (SMALL, "K/2"), (SMALL, "S+T"), (SMALL, "S+T-1"), (SMALL, "T+1"), (SMALL, "B·S"), (SMALL, "B·(S+T)"),
         (SMALL, "2·H·K+H·V"), (SMALL, "H·K+H·V"),
         (GROUPED, "G·K"), (GROUPED, "H/G·T"), (GROUPED, "H/G·S"), (GROUPED, "H·K+G·K+G·V"),
     ],

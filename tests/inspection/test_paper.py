@@ -37,6 +37,13 @@ def test_every_key_of_the_model_the_optimizer_and_the_decoding_is_compared() -> 
             assert known.compares(key) or key in known.not_compared, key
 
 
+def test_every_key_that_is_compared_has_a_reason() -> None:
+    known, keys = knowledge(), set(known_keys())
+    groups = {key.rpartition(".")[0] for key in keys}
+    for key in keys - groups - {"data", "tracking"}:
+        assert not known.compares(key) or known.reason(key, None), key
+
+
 def test_the_first_reason_that_fits_key_and_value_is_taken() -> None:
     reasons = (
         Reason("model.position.layout", "3.5", "of this value", value="halves"),

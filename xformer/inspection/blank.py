@@ -33,6 +33,6 @@ class _PlainEmpty(TorchFunctionMode):
 
 
 def blank(config: schema.Model, vocabulary: int) -> Seq2Seq:
-    """Build a model on the CPU less its initial weights; memory that is never written is almost free."""
+    """Build a model on the CPU less its initial weights: memory that is never written costs nothing."""
     with _PlainEmpty():
         return skeleton(config, vocabulary).to_empty(device="cpu")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,10 @@ SCALE = "paper"
 
 @dataclass(frozen=True)
 class Deviation:
-    """A key with its value here, the same configuration's at scale=paper, and the paper's."""
+    """A key with its value here, the same configuration's at scale=paper, and the paper's.
+
+    open: the paper does not say; `paper` is then what the base row takes.
+    """
 
     key: str
     here: Any
@@ -37,6 +41,7 @@ class Deviation:
     causes: tuple[str, ...]
     reason: str
     section: str
+    open: bool
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,7 @@ def deviations(job: Job, misdeclared: Sequence[Difference] = ()) -> list[Deviati
             Deviation(
                 key, here, between, there, tuple(causes),
                 reason=reason.reason if reason else "", section=reason.section if reason else "",
+                open=any(each.key == key for each in known.open),
             )
         )  # fmt: skip
     return found
@@ -92,13 +98,20 @@ def misdeclared(job: Job, config_dir: Path | None = None) -> list[Difference]:
     if experiment == "custom" or (base := base_of(experiment, config_dir)) is None:
         return []
     others = [word for word in job.overrides if not word.lstrip("+").startswith("experiments=")]
+    if base == BASE and config_dir is None and all(word.startswith("scale=") for word in others):
+        return undeclared(job, at_scale(_base(), job.config.scale.name).config)  # composing takes longer
     theirs = compose_job([f"experiments={base}", *others], config_dir=config_dir)
     return undeclared(job, theirs.config)
 
 
 def paper_config() -> schema.Config:
     """The paper's base model, optimizer and decoding at the paper's own sizes."""
-    return compose_job([f"experiments={BASE}", f"scale={SCALE}"]).config
+    return at_scale(_base(), SCALE).config
+
+
+@cache
+def _base() -> Job:
+    return compose_job([f"experiments={BASE}"])
 
 
 def _cause(key: str, job: Job, misdeclared: Sequence[Difference], *, exists: bool) -> str:

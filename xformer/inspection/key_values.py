@@ -47,8 +47,7 @@ def _remembered(model: Seq2Seq, source_tokens: int) -> tuple[int, int]:
     counts = []
     for _ in range(2):
         model.step(source_BS[:, 0], state)
-        storages = {x.untyped_storage().data_ptr(): x for x in _states(state)}
-        counts.append(sum(x.untyped_storage().nbytes() // x.element_size() for x in storages.values()))
+        counts.append(sum(x.numel() for x in {id(x): x for x in _states(state)}.values()))
     return counts[0], counts[1]
 
 

@@ -136,12 +136,24 @@ class _Keeping(TorchFunctionMode):
     ) -> Any:
         if func is not nn.functional.scaled_dot_product_attention:
             return func(*args, **(kwargs or {}))
-        # A fused kernel keeps its operands, its result, laid out as (B, T, H, V), and one number a query;
-        # what torch does on this CPU at the small sizes is another matter.
         self._fused = True
-        result: Tensor = func(*args, **(kwargs or {})).transpose(1, 2).contiguous().transpose(1, 2)
+        result: Tensor = func(*args, **(kwargs or {}))
         self._fused = False
-        for x in (*args, result, result.new_empty(result.shape[:-1], dtype=torch.float32)):
+        return self._keep_fused(args, (kwargs or {}).get("attn_mask"), result)
+
+    def _keep_fused(self, operands: Sequence[Tensor], mask: Tensor | None, result: Tensor) -> Tensor:
+        """Add what a fused kernel keeps, whatever torch does on this CPU at the small sizes.
+
+        Those are the operands and the mask as it computes with them, one number a query, and the result,
+        whose heads and positions lie in memory as those of the queries do.
+        """
+        queries = operands[0]
+        if queries.stride(1) < queries.stride(2):
+            result = result.transpose(1, 2).contiguous().transpose(1, 2)
+        dtype = precision.matmul_dtype(queries)
+        operands = [*operands, *([] if mask is None else [mask])]
+        per_query = result.new_empty(result.shape[:-1], dtype=torch.float32)
+        for x in (*(operand.to(dtype) for operand in operands), result, per_query):
             self._add(x)
         return result
 

@@ -107,10 +107,11 @@ def _candidates(sizes: Mapping[str, int]) -> Iterator[Expression]:
     heads = [f"{letter}" for letter in ("H", "G") if letter in sizes]
     widths = [Term((head, width)) for head in heads for width in ("K", "V")]
     yield from ((term,) for term in widths)
-    if "G" in sizes:  # query heads that share a key head, laid end to end
-        yield from ((Term(("H/G", length)),) for length in _LENGTHS)
+    if "G" in sizes:  # laid end to end
+        yield from ((Term(("H/G", length)),) for length in (*_LENGTHS, "(S+T)"))
         yield (Term(("H/G",)),)
     yield (Term(("S",)), Term(("T",)))
+    yield (Term(("B", "(S+T)")),)
     for extra in (1, -1):
         yield from ((Term((length,)), Term((), Fraction(extra))) for length in _LENGTHS)
         yield (Term(("S",)), Term(("T",)), Term((), Fraction(extra)))
@@ -133,4 +134,10 @@ def _sum(parts: tuple[Term, ...]) -> Expression:
 
 
 def _size(letter: str, sizes: Mapping[str, int]) -> Fraction:
-    return Fraction(sizes["H"], sizes["G"]) if letter == "H/G" else Fraction(sizes[letter])
+    match letter:
+        case "H/G":  # query heads that share a key head
+            return Fraction(sizes["H"], sizes["G"])
+        case "(S+T)":  # both sentences in a row
+            return Fraction(sizes["S"] + sizes["T"])
+        case _:
+            return Fraction(sizes[letter])

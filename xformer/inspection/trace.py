@@ -117,7 +117,7 @@ def _ids(lengths: Lengths) -> Tensor:
 
 def _is_state(x: Any) -> bool:
     """A tensor that depends on the sentences' number or lengths, in contrast to weights and single values."""
-    return isinstance(x, Tensor) and not isinstance(x, nn.Parameter) and x.ndim > 0
+    return isinstance(x, Tensor) and not isinstance(x, nn.Parameter) and x.ndim > 0 and x.numel() > 0
 
 
 def _name(func: Callable[..., Any]) -> str:

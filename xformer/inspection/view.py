@@ -164,7 +164,8 @@ def _deviations(description: Description) -> Iterator[RenderableType]:
         if each.here != each.at_paper_scale and each.at_paper_scale != each.paper:
             here += f" ({shown(each.at_paper_scale)} at scale=paper)"
         because = "; ".join([", ".join(each.causes), *([each.reason] if each.reason else [])])
-        table.add_row(each.key, here, shown(each.paper), because, each.section)
+        paper = f"open, base {shown(each.paper)}" if each.open else shown(each.paper)
+        table.add_row(each.key, here, paper, because, each.section)
     yield table
 
 
