@@ -128,6 +128,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     attend.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
 
+    export = command("export", _export, "a trained run in a format that other programs read (docs/export.md)")
+    _add_run(export)
+    export.add_argument("--to", required=True, choices=["safetensors", "marian"], help="format")
+    export.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
+    export.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
+
+    fetch = command("import", _import, "a model in Hugging Face's Marian format as a run folder")
+    fetch.add_argument(
+        "model", type=Path, metavar="DIR", help="folder with config.json and model.safetensors"
+    )
+    fetch.add_argument("--out", type=Path, required=True, metavar="RUN", help="run folder to write")
+
     status = command("status", _status, "every run below a folder: state, progress, reason")
     status.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
 
@@ -233,6 +245,18 @@ def _attend(options: argparse.Namespace) -> int:
     from xformer.runs.attend import attend
 
     return attend(options)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from xformer.exchange.export import export
+
+    return export(options)
+
+
+def _import(options: argparse.Namespace) -> int:
+    from xformer.exchange.imports import import_model
+
+    return import_model(options)
 
 
 def _status(options: argparse.Namespace) -> int:

@@ -1,10 +1,11 @@
-"""Files that are either the old one or the new one, never half of each (fault S25)."""
+"""Files and folders that are either the old one or the new one, never half of each (fault S25)."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,33 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+
+
+@contextlib.contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """Make a folder beside `path` that takes its place when the block ends without an error.
+
+    What stood there is deleted only when the new folder stands. Raises OSError with `path` untouched and
+    nothing left behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
+    old = work.with_suffix(".old")
+    try:
+        work.chmod(0o777 & ~_umask())
+        yield work
+        if path.exists():
+            os.replace(path, old)  # a folder that is not empty can only be moved away
+        try:
+            os.replace(work, path)
+        except OSError:
+            if old.exists():
+                os.replace(old, path)
+            raise
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _umask() -> int:

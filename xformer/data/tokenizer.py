@@ -73,9 +73,13 @@ class Tokenizer:
             raise IndexError(f"no token has the id {token}")
         return bytes(_BYTE_OF[character] for character in name)
 
+    def to_json(self) -> str:
+        """What the `tokenizers` library reads."""
+        return str(self._engine.to_str())
+
     def save(self, path: Path) -> None:
         """Write the file that `load` and the `tokenizers` library read."""
-        write_atomic(path, self._engine.to_str())
+        write_atomic(path, self.to_json())
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
