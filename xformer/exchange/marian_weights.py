@@ -169,15 +169,13 @@ def _embedding_names(config: schema.Model) -> tuple[str, str, str]:
 
 def _norm(tensors: Mapping[str, Tensor], config: schema.Model) -> schema.LayerNorm:
     """With the epsilon that the size of stored sinusoids stands for; raises UserError for other positions."""
-    size = 1.0
-    for name in POSITIONS:
-        if name not in tensors:
-            continue
-        table = tensors[name].double()
-        if table.dim() == 2 and table.numel() and name == next(each for each in POSITIONS if each in tensors):
-            size = float(table[0, -1])  # a cosine of 0
+    tables = {name: tensors[name].double() for name in POSITIONS if name in tensors}
+    # Their last feature at position 0 is the cosine of 0.
+    sizes = [float(table[0, -1]) for table in tables.values() if table.dim() == 2 and table.numel()]
+    size = sizes[0] if sizes else 1.0
+    for name, table in tables.items():
         expected = size * sinusoids(len(table), config.d_model, "halves")
-        if table.shape != expected.shape or not torch.allclose(table, expected, atol=1e-3):
+        if size <= 0 or table.shape != expected.shape or not torch.allclose(table, expected, atol=1e-3):
             raise UserError(f"the weights' {name} holds no sinusoids; other positions cannot be imported")
     epsilon = float(f"{EPSILON / size**2:.6g}")
     return schema.LayerNorm(kind="layernorm", epsilon=epsilon, bias=True)
