@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.system.commands import SMALL, Command, Start, environment, run_in, words
+
+# Test processes stand side by side, one a core: threads of several would only wait for one another. Read by
+# torch when it is loaded, which is after this file, and by the commands that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture

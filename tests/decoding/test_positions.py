@@ -65,7 +65,7 @@ def test_there_are_the_papers_two_schemes_at_least() -> None:
 def test_batches_of_1_7_and_64_in_another_order_give_the_same_translations(scheme: str, how: str) -> None:
     strategy = STRATEGIES[how]
     alone = decoded(scheme, strategy, list(range(64)), 1)
-    assert len({tuple(best[0].ids) for best in alone.values()}) > 20  # they say something
+    assert len({tuple(best[0].ids) for best in alone.values()}) > 10  # they say something
     for size in (7, 64):
         together = decoded(scheme, strategy, random.Random(size).sample(range(64), 64), size)
         for i, hypotheses in alone.items():

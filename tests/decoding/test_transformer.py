@@ -95,16 +95,19 @@ def test_these_models_end_by_themselves_and_at_the_limit() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_translation_does_not_depend_on_its_batch(variant: str, beam: int) -> None:
     model, rng = model_of(VARIANTS[variant]), random.Random(0)
-    alone = [search(model, [source], settings(beam))[0][0] for source in SOURCES]
-    assert len({tuple(hypothesis.ids) for hypothesis in alone}) > 2
+    how = settings(beam, nbest=beam)
+    alone = [search(model, [source], how)[0] for source in SOURCES]
+    assert len({tuple(hypothesis.ids) for best in alone for hypothesis in best}) > 2
     for size in (3, 7):
         order = rng.sample(range(7), 7)
         for first in range(0, 7, size):
             batch = order[first : first + size]
-            found = search(model, [SOURCES[i] for i in batch], settings(beam))
-            for i, [together] in zip(batch, found, strict=True):
-                assert together.ids == alone[i].ids
-                assert together.score == pytest.approx(alone[i].score, abs=1e-4)
+            found = search(model, [SOURCES[i] for i in batch], how)
+            for i, together in zip(batch, found, strict=True):
+                assert [each.ids for each in together] == [each.ids for each in alone[i]]
+                assert [each.score for each in together] == pytest.approx(
+                    [each.score for each in alone[i]], abs=1e-4
+                )
 
 
 def test_learned_positions_cut_long_sources_and_bound_long_targets() -> None:

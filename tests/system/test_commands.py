@@ -32,7 +32,7 @@ def test_the_run_folder_holds_what_the_contract_says(trained: Path) -> None:
     result = json.loads((trained / "result.json").read_text())
     assert set(result) >= {
         "run_id", "experiment", "seed", "scale", "data", "tokenizer", "commit", "versions", "device",
-        "parameters", "parameters_closed_form", "flops_per_token", "updates", "epochs",
+        "parameters", "parameters_closed_form", "flops_per_token", "updates", "epochs", "padding_share",
         "train_tokens_per_second", "peak_memory_bytes", "wall_seconds", "dev", "test",
     }  # fmt: skip
     for split, sentences in (("dev", 12), ("test", 15)):

@@ -50,6 +50,7 @@ def test_a_row_an_interval_and_one_wherever_the_dev_set_was_looked_at(place: Pat
     assert [row["update"] for row in found if row["dev_bleu"]] == ["6", "12", "14"]
     assert outcome.epochs == pytest.approx(float(found[-1]["epoch"]))
     assert outcome.peak_memory_bytes > 1e7
+    assert 0 < outcome.padding_share < 0.4  # sentences of 1 to 8 digits, side by side by length
     losses = [float(row["loss"]) for row in found]
     assert losses[-1] < losses[0]
     assert all(float(row["nll"]) < float(row["loss"]) for row in found[-2:])

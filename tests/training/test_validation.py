@@ -14,12 +14,13 @@ from xformer.data.batch import collate, evaluation_batches
 from xformer.data.prepare import Prepared
 from xformer.decoding.search import SearchSettings
 from xformer.decoding.translate import translate
+from xformer.errors import Stopped
 from xformer.model import build
 from xformer.model.encoder_decoder import EncoderDecoder
 from xformer.model.seq2seq import Seq2Seq
 from xformer.scoring.corpus import score
 from xformer.training.ranks import Ranks
-from xformer.training.validation import Stopped, Validation, negative_log_likelihood, perplexity
+from xformer.training.validation import Validation, negative_log_likelihood, perplexity
 
 ALONE = Ranks(0, 1, torch.device("cpu"))
 

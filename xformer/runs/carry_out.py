@@ -6,12 +6,12 @@ import logging
 
 from xformer.config import schema
 from xformer.data.prepare import Prepared, prepare
-from xformer.errors import UserError
+from xformer.errors import Stopped, UserError
 from xformer.files import write_json
 from xformer.runs.evaluation import Evaluation, score_split
 from xformer.runs.folder import RunFolder, State
 from xformer.runs.identity import identify
-from xformer.runs.reporter import Reporter, Stop, Stopped
+from xformer.runs.reporter import Reporter, Stop
 from xformer.runs.result import result
 from xformer.runs.tracking import Tracker
 from xformer.runs.trained import load

@@ -22,7 +22,7 @@ from xformer.runs.outcome import INTERRUPTED, Outcome, exit_code, summary
 from xformer.runs.supervisor import supervise
 
 
-class Stopped(BaseException):
+class SweepStopped(BaseException):
     """Ends a sweep whose run was interrupted, past anything that catches errors."""
 
 
@@ -52,7 +52,7 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
             )()
     except KeyboardInterrupt:
         stopped = INTERRUPTED
-    except Stopped as stop:
+    except SweepStopped as stop:
         stopped = int(str(stop))
     outcomes = [_read(path) for path in sorted(folder.glob("outcome-*.json"))]
     print(summary(outcomes, len(planned.jobs)), file=sys.stderr)
@@ -73,7 +73,7 @@ def _job(composed: DictConfig) -> None:
     print(_line(outcome), file=sys.stderr, flush=True)
     write_json(Path(job.sweep.dir) / f"outcome-{job.job.num:05d}.json", dataclasses.asdict(outcome))
     if outcome.ending == "interrupted" and alone:
-        raise Stopped(exit_code([outcome], sweep=True))
+        raise SweepStopped(exit_code([outcome], sweep=True))
 
 
 def _line(outcome: Outcome) -> str:

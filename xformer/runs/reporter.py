@@ -8,13 +8,10 @@ import time
 from types import FrameType
 from typing import Any
 
+from xformer.errors import Stopped
 from xformer.runs import process
 from xformer.runs.folder import RunFolder, Status
 from xformer.runs.machine import alive
-
-
-class Stopped(Exception):
-    """Work between checkpoints was given up because the process was asked to stop."""
 
 
 class Stop:

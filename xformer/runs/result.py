@@ -56,6 +56,7 @@ def result(
         "updates": outcome.updates,
         "epochs": outcome.epochs,
         "train_tokens_per_second": outcome.train_tokens_per_second,
+        "padding_share": outcome.padding_share,
         "peak_memory_bytes": outcome.peak_memory_bytes,
         "wall_seconds": wall_seconds,
         "longest_source": prepared.longest_source,

@@ -25,6 +25,7 @@ from torch import Tensor
 
 from xformer.config import schema
 from xformer.data.loader import Update
+from xformer.errors import Stopped
 from xformer.training import checkpoints
 from xformer.training.divergence import DivergenceWatch
 from xformer.training.ledger import Ledger
@@ -32,7 +33,7 @@ from xformer.training.metrics import MetricsFile, Row
 from xformer.training.module import TranslationModule
 from xformer.training.progress import Reporter
 from xformer.training.ranks import Ranks
-from xformer.training.validation import Stopped, Validation
+from xformer.training.validation import Validation
 
 State = Literal["finished", "diverged", "interrupted"]
 

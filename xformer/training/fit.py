@@ -43,6 +43,7 @@ class Outcome:
     updates: int
     epochs: float
     train_tokens_per_second: float  # real source and target tokens, in time spent training, over all ranks
+    padding_share: float  # of all positions computed in training
     peak_memory_bytes: int  # of the GPU's memory, or of the process on a CPU; the largest of all ranks
 
 
@@ -108,6 +109,7 @@ def fit(
         updates=books.updates,
         epochs=books.updates / plan.updates_per_epoch,
         train_tokens_per_second=total.tokens_per_second,
+        padding_share=plan.padding_share(),
         peak_memory_bytes=int(peak),
     )
 

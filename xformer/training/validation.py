@@ -19,6 +19,7 @@ from xformer.data.batch import Batch, evaluation_batches
 from xformer.data.prepare import EvaluationSet, Prepared
 from xformer.decoding.search import SearchSettings
 from xformer.decoding.translate import translate
+from xformer.errors import Stopped
 from xformer.model.seq2seq import Seq2Seq
 from xformer.scoring.corpus import score
 from xformer.training.objective import loss_sums, output_weight, real_positions
@@ -31,10 +32,6 @@ class DevScores:
 
     perplexity: float
     bleu: float
-
-
-class Stopped(Exception):
-    """Raised by a callback to leave a validation half-way."""
 
 
 @torch.no_grad()
