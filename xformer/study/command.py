@@ -29,7 +29,9 @@ def command_of(run: Run) -> str:
         words.append(f"seed={run.seed}")
     if run.config is not None and run.config.data.get("kind") == "files":
         words += ["data=files", "data.dir=DIR"]
-        words += [f"data.{key}={run.config.data[key]}" for key in ("source", "target") if key in run.config.data]
+        words += [
+            f"data.{key}={run.config.data[key]}" for key in ("source", "target") if key in run.config.data
+        ]
     return " ".join(shlex.quote(plain(without_secret(word))) for word in (*words, *run.overrides))
 
 

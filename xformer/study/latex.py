@@ -12,8 +12,9 @@ from itertools import zip_longest
 from xformer.study import text
 from xformer.study.comparison import BASE
 from xformer.study.findings import SHOWN, Findings
-from xformer.study.records import ConfigFile, ResultFile
-from xformer.study.table import Row, Summary, Table
+from xformer.study.metric import Metric, mean_of
+from xformer.study.records import ConfigFile
+from xformer.study.table import Row, Table
 from xformer.study.text import latex
 
 _HEAD = r"""% Written by `xformer report`. The document needs, before \begin{document}:
@@ -126,9 +127,9 @@ def _measured(row: Row) -> list[str]:
         return [rf"\multicolumn{{{_MEASURED}}}{{c}}{{\emph{{{latex(row.state)}}}}}"]
     parameters = row.figure(lambda result: result.parameters)
     return [
-        _spread(row, lambda result: result.dev and result.dev.perplexity, text.perplexity),
-        _spread(row, lambda result: result.dev and result.dev.bleu, text.bleu),
-        _spread(row, lambda result: result.test and result.test.bleu, text.bleu),
+        _spread(row, Metric("dev", "perplexity"), text.perplexity),
+        _spread(row, Metric("dev", "bleu"), text.bleu),
+        _spread(row, Metric("test", "bleu"), text.bleu),
         _ABSENT if parameters is None else _millions(parameters),
     ]
 
@@ -137,10 +138,8 @@ def _millions(parameters: float) -> str:
     return f"{parameters / 1e6:.0f}" if parameters >= 1e7 else f"{parameters / 1e6:.2f}"
 
 
-def _spread(
-    row: Row, figure: Callable[[ResultFile], float | None], write: Callable[[float], str]
-) -> str:
-    found: Summary | None = row.over_seeds(figure)
+def _spread(row: Row, metric: Metric, write: Callable[[float], str]) -> str:
+    found = mean_of(row, metric)
     if found is None:
         return _ABSENT
     mean = write(found.mean)
@@ -150,8 +149,8 @@ def _spread(
 def _printed(row: Row) -> list[str]:
     if row.paper is None:
         return [_ABSENT] * _PRINTED
-    params = row.paper.params_millions
-    return [f"{row.paper.dev_ppl:.2f}", f"{row.paper.dev_bleu:.1f}", _ABSENT if params is None else str(params)]
+    params = _ABSENT if row.paper.params_millions is None else str(row.paper.params_millions)
+    return [f"{row.paper.dev_ppl:.2f}", f"{row.paper.dev_bleu:.1f}", params]
 
 
 def _setting(table: Table) -> str:

@@ -6,10 +6,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import median
 
 from markupsafe import Markup
 
-from xformer.study.columns import LETTER, NAME, STATE, Column, columns_of
+from xformer.study.columns import (
+    COST,
+    DIFFERENCE,
+    LETTER,
+    NAME,
+    PAPER,
+    PARAMETERS,
+    SIZES,
+    STATE,
+    Column,
+    columns_of,
+)
 from xformer.study.comparison import Comparison
 from xformer.study.findings import Findings
 from xformer.study.measured import row_name
@@ -17,6 +29,8 @@ from xformer.study.table import Row
 from xformer.study.text import ABSENT, plain
 from xformer.study.web.charts import interval_bar
 
+MEASURED = "measured"
+_ORDER = (LETTER, NAME, STATE, MEASURED, PAPER, DIFFERENCE, PARAMETERS, COST)
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "MiB": 2**20, "GiB": 2**30}
 _NUMBER = re.compile(r"[+<]?(−|-)?([\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (MiB|GiB|[kMGTPE]))?(?: |†|$)")
 
@@ -55,7 +69,7 @@ def grid(
     title: str, rows: Sequence[Row], anchors: dict[str, str], scale: str, findings: Findings | None
 ) -> Grid:
     """A block of rows as a table."""
-    columns = columns_of(rows, scale, findings)
+    columns = sorted(columns_of(rows, scale, findings), key=_place)
     groups = [(group, len(list(members))) for group, members in groupby(columns, lambda each: each.group)]
     bars = {f"Δ {each.metric.title}": each for each in findings.shown} if findings else {}
     return Grid(
@@ -74,6 +88,13 @@ def grid(
     )
 
 
+def _place(column: Column) -> int:
+    """What one looks for first stands first, on a phone too; what the row is made of comes last."""
+    if column.group in _ORDER:
+        return _ORDER.index(column.group)
+    return len(_ORDER) if column.group == SIZES else _ORDER.index(MEASURED)
+
+
 def _cell(column: Column, row: Row, number: int, comparison: Comparison | None) -> Cell:
     text = plain(column.cell(row))
     if column.group == LETTER:
@@ -89,11 +110,13 @@ def _bar(row: Row, comparison: Comparison | None) -> Markup:
     found = comparison.of(row) if comparison else None
     if found is None or comparison is None:
         return Markup("")
-    reach = max(
+    ends = [
         abs(each.contrast.value) + each.contrast.uncertainty.half()
         for each in comparison.differences.values()
-    )
-    return interval_bar(found.contrast.value, found.contrast.uncertainty.half(), reach or 1.0)
+    ]
+    # One row that failed should not press all others onto the line of zero: its arrow leaves the bar.
+    reach = min(max(ends), 2 * median(ends)) or 1.0
+    return interval_bar(found.contrast.value, found.contrast.uncertainty.half(), reach)
 
 
 def order_of(text: str) -> float | None:

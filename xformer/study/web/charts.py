@@ -61,16 +61,18 @@ class _Axis:
         """Round numbers within the axis, about five."""
         if self.logarithmic:
             powers = range(math.floor(math.log2(self.low)), math.ceil(math.log2(self.high)) + 1)
-            step = max(1, math.ceil(len(powers) / 5))
-            return [2.0**power for power in powers[::step] if self.low <= 2.0**power <= self.high]
+            every = max(1, math.ceil(len(powers) / 5))
+            return [2.0**power for power in powers[::every] if self.low <= 2.0**power <= self.high]
         step = _round_step((self.high - self.low) / 4)
-        first = math.ceil(self.low / step - 1e-9)
+        start = math.ceil(self.low / step - 1e-9)
         return [
-            number * step for number in range(first, first + 12) if number * step <= self.high + step * 1e-9
+            number * step for number in range(start, start + 12) if number * step <= self.high + step * 1e-9
         ]
 
 
-def chart(title: str, x_name: str, y_name: str, series: Sequence[Series], logarithmic: bool = False) -> Markup:
+def chart(
+    title: str, x_name: str, y_name: str, series: Sequence[Series], logarithmic: bool = False
+) -> Markup:
     """A plot of all series, x by logarithm (base 2) where asked; empty where there is nothing to see.
 
     Values that are not finite, and on a logarithmic axis those not above zero, are left out.
@@ -96,23 +98,23 @@ def chart(title: str, x_name: str, y_name: str, series: Sequence[Series], logari
 
 
 def interval_bar(value: float, half: float, reach: float) -> Markup:
-    """A difference with its interval as a small bar around zero; `reach` is the value at its ends.
+    """A difference with its interval as a small bar around zero, from -reach to reach.
 
-    Said in words beside it, so it is hidden from screen readers.
+    What lies beyond ends in an arrow. The bar says in a picture what stands beside it in words, so it is
+    hidden from screen readers.
     """
-    place = _Axis(-reach, reach, 2, 94)
-    clear = abs(value) > half
+    place = _Axis(-reach, reach, 4, 92)
+    low, high = (place(max(-reach, min(end, reach))) for end in (value - half, value + half))
+    if abs(value) <= reach:
+        mark = Markup('<circle class="value" cx="{:.1f}" cy="7" r="3"/>').format(place(value))
+    else:
+        tip, back = (96, 90) if value > 0 else (0, 6)
+        mark = Markup('<polygon class="value" points="{t},7 {b},3 {b},11"/>').format(t=tip, b=back)
     return Markup(
         '<svg class="bar" viewBox="0 0 96 14" width="96" height="14" aria-hidden="true">'
         '<line class="zero" x1="48" x2="48" y1="0" y2="14"/>'
-        '<rect class="{look}" x="{x:.1f}" y="4" width="{wide:.1f}" height="6" rx="2"/>'
-        '<circle class="value" cx="{cx:.1f}" cy="7" r="3"/></svg>'
-    ).format(
-        look="clear" if clear else "unclear",
-        x=place(max(value - half, -reach)),
-        wide=max(1.0, place(min(value + half, reach)) - place(max(value - half, -reach))),
-        cx=place(max(-reach, min(value, reach))),
-    )
+        '<rect class="{look}" x="{x:.1f}" y="4" width="{wide:.1f}" height="6" rx="2"/>{mark}</svg>'
+    ).format(look="clear" if abs(value) > half else "unclear", x=low, wide=max(1.0, high - low), mark=mark)
 
 
 def _drawable(dot: Dot, logarithmic: bool) -> bool:
@@ -143,9 +145,8 @@ def _frame(x: _Axis, y: _Axis, x_name: str, y_name: str) -> Iterable[Markup]:
     for tick in x.ticks():
         yield _word(x(tick), HEIGHT - BOTTOM + 14, _short(tick), "middle")
     yield _word((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, x_name, "middle")
-    yield Markup('<text class="name" text-anchor="middle" transform="translate(11 {y:.1f}) rotate(-90)">{t}</text>').format(
-        y=(TOP + HEIGHT - BOTTOM) / 2, t=plain(y_name)
-    )  # fmt: skip
+    turned = Markup('<text text-anchor="middle" transform="translate(11 {y:.1f}) rotate(-90)">{t}</text>')
+    yield turned.format(y=(TOP + HEIGHT - BOTTOM) / 2, t=plain(y_name))
 
 
 def _word(x: float, y: float, word: str, anchor: str) -> Markup:
@@ -164,9 +165,10 @@ def _drawn(series: Series, x: _Axis, y: _Axis) -> Iterable[Markup]:
     for dot in series.dots if series.marked else ():
         said = Markup("<title>{}</title>").format(plain(dot.label)) if dot.label else label
         if dot.half:
-            yield Markup('<line class="{look} error" x1="{x:.1f}" x2="{x:.1f}" y1="{a:.1f}" y2="{b:.1f}"/>').format(
-                look=series.look, x=x(dot.x), a=y(dot.y - dot.half), b=y(dot.y + dot.half)
-            )  # fmt: skip
+            low, high = y(dot.y - dot.half), y(dot.y + dot.half)
+            yield Markup('<line class="{l}" x1="{x:.1f}" x2="{x:.1f}" y1="{a:.1f}" y2="{b:.1f}"/>').format(
+                l=series.look, x=x(dot.x), a=low, b=high
+            )
         yield Markup('<circle class="{look}" cx="{x:.1f}" cy="{y:.1f}" r="3.2">{said}</circle>').format(
             look=series.look, x=x(dot.x), y=y(dot.y), said=said
         )

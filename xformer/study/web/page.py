@@ -79,9 +79,9 @@ def report_html(
     )
     style, script = _part("page.css"), _part("page.js")
     return environment.from_string(_part("page.html")).render(
-        style=Markup(style),  # noqa: S704 - both are files of this package
+        style=Markup(style),
         style_hash=_hash(style),
-        script=Markup(script),  # noqa: S704
+        script=Markup(script),
         script_hash=_hash(script),
         runs=counted(len(runs), "run"),
         verdict=verdict,
@@ -149,7 +149,8 @@ def _run(run: Run) -> _RunView:
 
 def _each(row: Row, name: str) -> str:
     """What the results say, once where all say the same."""
-    return "; ".join(dict.fromkeys(said for run in row.runs if run.result and (said := getattr(run.result, name))))
+    said = (getattr(run.result, name) for run in row.runs if run.result)
+    return "; ".join(dict.fromkeys(each for each in said if each))
 
 
 def _one_line(value: Any) -> Any:

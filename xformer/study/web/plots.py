@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from xformer.study.comparison import BASE
 from xformer.study.curves import Point, read_curve
-from xformer.study.metric import Metric
+from xformer.study.metric import Metric, mean_of
 from xformer.study.records import LengthScores, UnreadableError, read_evaluation
 from xformer.study.run import Run
-from xformer.study.table import Row, Summary, Table
+from xformer.study.table import Row, Table
 from xformer.study.web.charts import Dot, Series, chart
 
 _SCORES = (Metric("test", "bleu"), Metric("dev", "perplexity"))
@@ -64,7 +64,7 @@ def galleries(table: Table) -> tuple[Gallery, ...]:
     found = (
         Gallery(
             "Scores against sizes",
-            "A dot is a row, its bar the standard deviation over seeds. Joined dots are the base and the rows "
+            "A dot is a row, its bar the standard deviation over seeds. Joined: the base and the rows "
             "that declare to change this size. Horizontal axes are logarithmic.",
             tuple(_against_sizes(table)),
         ),
@@ -131,19 +131,10 @@ def _declares(row: Row, key: str | None) -> bool:
 
 
 def _dot(row: Row, metric: Metric, x: float) -> Dot | None:
-    summary = _summary(row, metric)
+    summary = mean_of(row, metric)
     if summary is None:
         return None
     return Dot(x, summary.mean, f"{row.label}: {summary.mean:.2f} at {x:g}", summary.deviation)
-
-
-def _summary(row: Row, metric: Metric) -> Summary | None:
-    def figure(result: object) -> float | None:
-        scores = getattr(result, metric.split)
-        value: float | None = getattr(scores, metric.score) if scores else None
-        return value
-
-    return row.over_seeds(figure)
 
 
 def _mean(row: Row, name: str) -> float | None:
@@ -230,9 +221,7 @@ def _learning(
         yield chart(row.label, x_name, "nats a token", series)
 
 
-def _lines(
-    curves: Sequence[_Curve], x: Callable[[Point], float], look: str, label: str
-) -> Iterator[Series]:
+def _lines(curves: Sequence[_Curve], x: Callable[[Point], float], look: str, label: str) -> Iterator[Series]:
     for curve in curves:
         trained = [Dot(x(point), point.trained) for point in curve if point.trained is not None]
         dev = [Dot(x(point), point.dev, f"{label}: dev {point.dev:.3f}") for point in curve if point.dev]
