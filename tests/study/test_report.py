@@ -26,7 +26,7 @@ def test_a_report_is_printed_and_written(tmp_path: Path) -> None:
     made, text = report(tmp_path / "runs", tmp_path / "out" / "new")
     assert len(made.tables) == 1
     assert "Table 3" in text
-    assert {path.name for path in (tmp_path / "out" / "new").iterdir()} == {"report.md", "report.csv"}
+    assert {path.name for path in (tmp_path / "out" / "new").iterdir()} == {"report.html", "report.md", "report.tex", "report.csv"}
 
 
 def test_without_a_place_nothing_is_written(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
         write_run(tmp_path / "runs", name)
     for out in ("one", "two"):
         report(tmp_path / "runs", tmp_path / out)
-    for name in ("report.md", "report.csv"):
+    for name in ("report.html", "report.md", "report.tex", "report.csv"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 

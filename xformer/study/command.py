@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 
 from xformer.study.run import Run
 from xformer.study.text import plain
 
-_SECRET = re.compile(
-    r"(?i)^([^=]*(?:api[_-]?key|access[_-]?key|secret|passw(?:or)?d|auth[_-]?token|credential)[^=]*=).+"
-)
 CUSTOM = "custom"  # what a run is called whose command named no experiment
 
 
 def command_of(run: Run) -> str:
     """`xformer train experiments=… scale=… seed=… KEY=VALUE`, quoted for a POSIX shell.
 
-    Where the text lies is left as `data.dir=DIR`, since it differs between machines. A value whose key
-    speaks of an API key, a secret or a password is never shown.
+    Where the text lies is left as `data.dir=DIR`, since it differs between machines.
     """
     words = ["xformer", "train"]
     if run.experiment != CUSTOM:
@@ -32,9 +27,4 @@ def command_of(run: Run) -> str:
         words += [
             f"data.{key}={run.config.data[key]}" for key in ("source", "target") if key in run.config.data
         ]
-    return " ".join(shlex.quote(plain(without_secret(word))) for word in (*words, *run.overrides))
-
-
-def without_secret(override: str) -> str:
-    """The override, its value hidden where its key speaks of a secret."""
-    return _SECRET.sub(r"\1…", override)
+    return " ".join(shlex.quote(plain(word)) for word in (*words, *run.overrides))

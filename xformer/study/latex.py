@@ -51,28 +51,28 @@ def report_latex(tables: Sequence[Table], findings: Sequence[Findings] = ()) -> 
 
 def _paper_table(table: Table) -> str:
     base = next((row.config for row in table.rows if row.experiment == BASE and not row.overrides), None)
-    sizes, words = len(_SIZES), len(_SIZES) + 1
+    sizes, words = len(_SIZES), len(_SIZES) + 2
     headings = [
         "",
+        "",
         *(name for name, _ in _SIZES),
-        *("PPL", "BLEU", "test BLEU", r"params $\times 10^6$"),
-        *("PPL", "BLEU", r"params $\times 10^6$"),
+        *("dev PPL", "dev BLEU", "test BLEU", r"params $\times 10^6$"),
+        *("dev PPL", "dev BLEU", r"params $\times 10^6$"),
     ]
     scale = latex(f"measured (scale {table.setting.scale or 'unknown'})")
-    above = rf" & \multicolumn{{{sizes}}}{{c}}{{as run}} & \multicolumn{{{_MEASURED}}}{{c}}{{{scale}, dev}} "
-    above += rf"& \multicolumn{{{_PRINTED}}}{{c}}{{paper, dev}} \\"
+    above = rf" & & \multicolumn{{{sizes}}}{{c}}{{as run}} & \multicolumn{{{_MEASURED}}}{{c}}{{{scale}}} "
+    above += rf"& \multicolumn{{{_PRINTED}}}{{c}}{{paper}} \\"
     first, last = words + 1, words + _MEASURED
-    rules = rf"\cmidrule(lr){{2-{words}}} \cmidrule(lr){{{first}-{last}}} "
+    rules = rf"\cmidrule(lr){{3-{words}}} \cmidrule(lr){{{first}-{last}}} "
     rules += rf"\cmidrule(lr){{{last + 1}-{last + _PRINTED}}}"
     lines: list[str] = []
     letters = [_letter(row, table.paper_block[:number]) for number, row in enumerate(table.paper_block)]
     for letter, row in zip(letters, table.paper_block, strict=True):
         if letter and lines:
             lines.append(r"\midrule")
-        name = latex(letter or "") + (f" {latex(row.label)}" if row.overrides or row.twin else "")
-        lines.append(_line([name.strip(), *_sizes(row, base), *_measured(row), *_printed(row)]))
+        lines.append(_line([latex(letter or ""), latex(row.label), *_sizes(row, base), *_measured(row), *_printed(row)]))
     caption = f"Rows of Table 3 of Vaswani et al. (2017), as measured and as printed. {_setting(table)}"
-    columns = "l" + "c" * sizes + "r" * (_MEASURED + _PRINTED)
+    columns = "ll" + "c" * sizes + "r" * (_MEASURED + _PRINTED)
     return _table(caption, columns, [above, rules, _line(headings)], lines)
 
 

@@ -59,7 +59,7 @@ class Metric:
 
 def value_of(run: Run, metric: Metric, decoding: Decoding = ()) -> float | None:
     """The figure of a run; None where it was not measured."""
-    found = _scores(run, metric, decoding)
+    found = measured_of(run, metric, decoding)
     value: float | None = getattr(found[0], metric.score) if found else None
     return value
 
@@ -77,7 +77,7 @@ def mean_of(row: Row, metric: Metric) -> Summary | None:
 
 def counts_of(run: Run, metric: Metric, decoding: Decoding = ()) -> NDArray[np.int64] | None:
     """What BLEU counted in each line [N, 10]; None where it is not kept or does not give the run's BLEU."""
-    found = _scores(run, metric, decoding)
+    found = measured_of(run, metric, decoding)
     if metric.score != "bleu" or found is None:
         return None
     scores, text_file = found
@@ -96,7 +96,7 @@ def how_to_measure(metric: Metric, decoding: Decoding) -> str:
     return f"xformer evaluate RUN{split}{options}"
 
 
-def _scores(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, Path] | None:
+def measured_of(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, Path] | None:
     """The scores and the file of hypotheses that they are of."""
     split = _FILES.get(metric.split, metric.split)
     if not decoding and metric.split in ("dev", "test"):

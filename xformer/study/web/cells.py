@@ -102,8 +102,15 @@ def _cell(column: Column, row: Row, number: int, comparison: Comparison | None) 
     if column.group == NAME:
         return Cell(text, text.lower(), "name")
     if column.group == STATE:
-        return Cell(text, text, "state " + ("finished" if text == "finished" else "other"))
+        return Cell(text, text, f"state {_standing(row)}")
     return Cell(text, order_of(text), "figure", _bar(row, comparison))
+
+
+def _standing(row: Row) -> str:
+    """How a row stands, in one word for its colour."""
+    if not row.runs:
+        return "missing"
+    return "finished" if all(run.state == "finished" for run in row.runs) else "other"
 
 
 def _bar(row: Row, comparison: Comparison | None) -> Markup:

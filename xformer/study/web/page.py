@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from xformer.study.command import command_of, without_secret
+from xformer.study.command import command_of
 from xformer.study.comparison import BASE
 from xformer.study.findings import Findings
 from xformer.study.measured import row_name
@@ -127,7 +127,7 @@ def _row(row: Row, anchor: str) -> _RowView:
     facts = {
         "experiment": row.experiment,
         "declares to change": ", ".join(changes),
-        "overrides": " ".join(without_secret(word) for word in row.overrides),
+        "overrides": " ".join(row.overrides),
         "row hash": row.row_hash or "",
         "versions": _each(row, "versions"),
         "commit": _each(row, "commit"),
