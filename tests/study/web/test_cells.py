@@ -25,7 +25,7 @@ from xformer.study.web.cells import Grid, grid, order_of
         ("−17.00 ± 2.13†", -17.0),
         ("+0.30 ± 1.00", 0.3),
         ("<0.001", 0.001),
-        ("± 0.20", None),
+        ("± 0.20", 0.2),
         ("2e+07", 2e7),
         ("–", None),
         ("", None),

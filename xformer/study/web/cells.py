@@ -32,7 +32,7 @@ from xformer.study.web.charts import interval_bar
 MEASURED = "measured"
 _ORDER = (LETTER, NAME, STATE, MEASURED, PAPER, DIFFERENCE, PARAMETERS, COST)
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "MiB": 2**20, "GiB": 2**30}
-_NUMBER = re.compile(r"[+<]?(−|-)?([\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (MiB|GiB|[kMGTPE]))?(?: |†|$)")
+_NUMBER = re.compile(r"(?:± )?[+<]?(−|-)?([\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (MiB|GiB|[kMGTPE]))?(?: |†|$)")
 
 
 @dataclass(frozen=True)
