@@ -29,7 +29,9 @@ def configuration(experiment: str) -> str:
     return json.dumps(dump(compose([f"experiments={experiment}"])))
 
 
-def write(root: Path, experiment: str, lines: list[str], references: list[str] = REFERENCES, **score: Any) -> Path:
+def write(
+    root: Path, experiment: str, lines: list[str], references: list[str] = REFERENCES, **score: Any
+) -> Path:
     """A run that kept its hypotheses and their counts."""
     bleu = bleu_of(statistics(lines, references).sum(axis=0))
     outcome = result(test=scores(bleu, 3.0, sentences=len(lines), **score))
@@ -121,7 +123,12 @@ def test_another_scorer_is_refused(tmp_path: Path) -> None:
 def test_perplexities_of_other_tokenizers_are_left_out_and_that_is_said(tmp_path: Path) -> None:
     left = write(tmp_path, "table3/base", outputs(1))
     right = write(tmp_path, "table3/A_h4", outputs(2))
-    assert [each.metric.score for each in compare_runs(left, right).scores] == ["bleu", "chrf", "ter", "perplexity"]
+    assert [each.metric.score for each in compare_runs(left, right).scores] == [
+        "bleu",
+        "chrf",
+        "ter",
+        "perplexity",
+    ]
     outcome = json.loads((right / "result.json").read_text())
     write_json(right / "result.json", outcome | {"tokenizer": "another"})
     found = compare_runs(left, right)

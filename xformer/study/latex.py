@@ -70,7 +70,11 @@ def _paper_table(table: Table) -> str:
     for letter, row in zip(letters, table.paper_block, strict=True):
         if letter and lines:
             lines.append(r"\midrule")
-        lines.append(_line([latex(letter or ""), latex(row.label), *_sizes(row, base), *_measured(row), *_printed(row)]))
+        lines.append(
+            _line(
+                [latex(letter or ""), latex(row.label), *_sizes(row, base), *_measured(row), *_printed(row)]
+            )
+        )
     caption = f"Rows of Table 3 of Vaswani et al. (2017), as measured and as printed. {_setting(table)}"
     columns = "ll" + "c" * sizes + "r" * (_MEASURED + _PRINTED)
     return _table(caption, columns, [above, rules, _line(headings)], lines)

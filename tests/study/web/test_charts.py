@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -22,7 +23,7 @@ def test_points_keep_their_order_and_stay_inside() -> None:
     dots = [Dot(1, 10), Dot(2, 30), Dot(4, 20), Dot(8, 25)]
     found = circles(chart("t", "x", "y", [Series(dots, "main")], logarithmic=True))
     xs, ys = zip(*found, strict=True)
-    steps = [b - a for a, b in zip(xs, xs[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(xs)]
     assert steps == pytest.approx([steps[0]] * 3, abs=0.2)  # doublings are equal steps
     assert sorted(range(4), key=lambda n: -ys[n]) == [0, 2, 3, 1]
     assert all(LEFT <= x <= WIDTH - RIGHT for x in xs)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.study.folders import config, result, write_failed, write_run
-from tests.study.kept import write_kept
+from tests.study.kept import REFERENCES, write_kept
 from tests.study.test_curves import HEAD
 from xformer.study.report import build_report
 from xformer.study.web.page import report_html
@@ -72,9 +72,9 @@ def full(root: Path, text: str = "plain") -> str:
         outcome=result(commit=text, versions={text: text}, device=text),
     )
     (folder / "metrics.csv").write_text(f"{HEAD}1,10,0,5,5,1,1,1,9,1\n2,20,0,4,4,1,1,1,8,1\n")
-    for kept in root.glob("modern/rope/*/hypotheses/test.txt"):
-        lines = kept.read_text().split("\n")
-        kept.write_text("\n".join(f"{line} {text}".replace("\n", " ") for line in lines[:-1]) + "\n")
+    for kept in root.glob("*/*/*/hypotheses/test.bleu.csv"):
+        lines = (f"{line} {text}".replace("\n", " ") for line in REFERENCES)
+        kept.with_name("test.txt").write_text("".join(f"{line}\n" for line in lines))
     write_run(root, "table3/A_h1", state="failed", reason=text)
     write_run(root, "table3/big", state="running", updates=120, updates_planned=400, host="elsewhere", pid=1)
     write_failed(root, "modern/gqa", f"y={text}", reason=text)

@@ -63,7 +63,7 @@ class _Axis:
             powers = range(math.floor(math.log2(self.low)), math.ceil(math.log2(self.high)) + 1)
             every = max(1, math.ceil(len(powers) / 5))
             return [2.0**power for power in powers[::every] if self.low <= 2.0**power <= self.high]
-        step = _round_step((self.high - self.low) / 4)
+        step = _round_step((self.high - self.low) / 5)
         start = math.ceil(self.low / step - 1e-9)
         return [
             number * step for number in range(start, start + 12) if number * step <= self.high + step * 1e-9
