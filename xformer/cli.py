@@ -140,12 +140,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     fetch.add_argument("--out", type=Path, required=True, metavar="RUN", help="run folder to write")
 
+    compare = command("compare", _compare, "two runs: configuration, scores with paired tests, sentences")
+    compare.add_argument("left", type=Path, metavar="RUN_A", help="run folder")
+    compare.add_argument("right", type=Path, metavar="RUN_B", help="run folder")
+    compare.add_argument("--split", default="test", metavar="NAME", help="split to compare on (test)")
+    compare.add_argument("--json", action="store_true", help="print one JSON object")
+
     status = command("status", _status, "every run below a folder: state, progress, reason")
     status.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
 
     report = command("report", _report, "tables of the runs below a folder, the paper's figures beside them")
     report.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
-    report.add_argument("--out", type=Path, metavar="DIR", help="write report.md and report.csv there too")
+    report.add_argument(
+        "--out", type=Path, metavar="DIR", help="write report.html, .md, .tex and .csv there too"
+    )
     report.add_argument(
         "--claims", type=Path, metavar="FILE", help="judge these claims, not the built-in ones"
     )
@@ -274,6 +282,12 @@ def _report(options: argparse.Namespace) -> int:
 
     write_report(options.folder, options.out, claims=options.claims)
     return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from xformer.study.two_runs_view import compare
+
+    return compare(options.left, options.right, options.split, options.json)
 
 
 if __name__ == "__main__":

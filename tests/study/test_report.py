@@ -13,6 +13,8 @@ from xformer.cli import main
 from xformer.errors import UserError
 from xformer.study.report import Report, write_report
 
+FILES = ("report.html", "report.md", "report.tex", "report.csv")
+
 
 def report(root: Path, out: Path | None = None) -> tuple[Report, str]:
     console = Console(file=io.StringIO(), width=160)
@@ -26,7 +28,12 @@ def test_a_report_is_printed_and_written(tmp_path: Path) -> None:
     made, text = report(tmp_path / "runs", tmp_path / "out" / "new")
     assert len(made.tables) == 1
     assert "Table 3" in text
-    assert {path.name for path in (tmp_path / "out" / "new").iterdir()} == {"report.md", "report.csv"}
+    assert {path.name for path in (tmp_path / "out" / "new").iterdir()} == {
+        "report.html",
+        "report.md",
+        "report.tex",
+        "report.csv",
+    }
 
 
 def test_without_a_place_nothing_is_written(tmp_path: Path) -> None:
@@ -41,7 +48,7 @@ def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
         write_run(tmp_path / "runs", name)
     for out in ("one", "two"):
         report(tmp_path / "runs", tmp_path / out)
-    for name in ("report.md", "report.csv"):
+    for name in FILES:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 

@@ -14,6 +14,7 @@ from xformer.runs.identity import telling
 from xformer.study import records
 from xformer.study.records import ConfigFile, ResultFile, StatusFile, UnreadableError
 from xformer.study.run import Run, State
+from xformer.study.secrets import without_secret
 from xformer.study.setting import Setting, setting_of
 
 _FILES = {"config.yaml", "status.json", "result.json"}
@@ -62,7 +63,7 @@ def _read_run(folder: Path, root: Path) -> Run:
         seed=config.seed if config else int(named["seed"]) if named else None,
         state=state,
         reason=reason,
-        overrides=tuple(telling(status.overrides)) if status else (),
+        overrides=tuple(map(without_secret, telling(status.overrides))) if status else (),
         row_hash=row_hash or None,
         setting=setting_of(
             config,
@@ -141,7 +142,7 @@ def _read_failed(path: Path) -> Run:
         seed=failed.seed if failed else None,
         state="failed" if failed else "unreadable",
         reason=failed.reason if failed else "; ".join(problems) or "gone while it was read",
-        overrides=tuple(telling(failed.overrides)) if failed else (),
+        overrides=tuple(map(without_secret, telling(failed.overrides))) if failed else (),
         row_hash=None,
         setting=Setting(scale=failed.scale if failed else None),
         started=False,

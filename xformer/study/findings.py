@@ -34,6 +34,7 @@ class Findings:
     comparisons: tuple[Comparison, ...]
     notes: tuple[str, ...]
     verdicts: tuple[Verdict, ...]
+    agreements: tuple[str, ...] = ()  # those of the notes that compare rankings with the paper's
 
     @property
     def shown(self) -> tuple[Comparison, ...]:
@@ -61,8 +62,9 @@ def find(table: Table, claims: Sequence[Claim]) -> Findings:
     comparisons = tuple(compare(measured(metric)) for metric in COMPARED)
     found = Findings(comparisons, (), judge(claims, table.rows, measured))
     several = sum(bool(row.finished) for row in table.rows) > 1
-    notes = (*_legend(found), *_agreements(table, measured), *_diverged(table)) if several else ()
-    return Findings(comparisons, notes, found.verdicts)
+    agreements = tuple(_agreements(table, measured)) if several else ()
+    notes = (*_legend(found), *agreements, *_diverged(table)) if several else ()
+    return Findings(comparisons, notes, found.verdicts, agreements)
 
 
 def _legend(found: Findings) -> list[str]:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from xformer.scoring.corpus import bleu_of
 from xformer.scoring.counts import counts_file, read_counts
-from xformer.study.records import Scores, UnreadableError, read_evaluation
+from xformer.study.records import ResultFile, Scores, UnreadableError, read_evaluation
 from xformer.study.run import Run
+from xformer.study.table import Row, Summary
 
 _TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "perplexity": "PPL"}
 _LOWER_IS_BETTER = ("ter", "perplexity")
@@ -58,14 +59,25 @@ class Metric:
 
 def value_of(run: Run, metric: Metric, decoding: Decoding = ()) -> float | None:
     """The figure of a run; None where it was not measured."""
-    found = _scores(run, metric, decoding)
+    found = measured_of(run, metric, decoding)
     value: float | None = getattr(found[0], metric.score) if found else None
     return value
 
 
+def mean_of(row: Row, metric: Metric) -> Summary | None:
+    """The mean over a row's seeds, of dev or test; None where no finished run has the figure."""
+
+    def figure(result: ResultFile) -> float | None:
+        scores: Scores | None = getattr(result, metric.split)
+        value: float | None = getattr(scores, metric.score) if scores else None
+        return value
+
+    return row.over_seeds(figure)
+
+
 def counts_of(run: Run, metric: Metric, decoding: Decoding = ()) -> NDArray[np.int64] | None:
     """What BLEU counted in each line [N, 10]; None where it is not kept or does not give the run's BLEU."""
-    found = _scores(run, metric, decoding)
+    found = measured_of(run, metric, decoding)
     if metric.score != "bleu" or found is None:
         return None
     scores, text_file = found
@@ -84,7 +96,7 @@ def how_to_measure(metric: Metric, decoding: Decoding) -> str:
     return f"xformer evaluate RUN{split}{options}"
 
 
-def _scores(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, Path] | None:
+def measured_of(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, Path] | None:
     """The scores and the file of hypotheses that they are of."""
     split = _FILES.get(metric.split, metric.split)
     if not decoding and metric.split in ("dev", "test"):

@@ -111,6 +111,7 @@ class ConfigFile:
 
     experiment: str
     seed: Count
+    changes: tuple[str, ...] = ()
     model: ModelConfig
     optim: OptimConfig
     trainer: TrainerConfig
@@ -145,6 +146,16 @@ class StatusFile:
 
 
 @record
+class LengthScores:
+    """The BLEU of the sentences whose source has `shortest` to `longest` tokens; None: any number."""
+
+    shortest: Annotated[int, Field(ge=0)] = Field(validation_alias="from")
+    longest: Count | None = Field(default=None, validation_alias="to")
+    bleu: Annotated[float, Field(ge=0.0, le=100.001)]
+    sentences: Count | None = None
+
+
+@record
 class Scores:
     """The scores of one split. Perplexity is per subword token."""
 
@@ -155,6 +166,7 @@ class Scores:
     ter: Amount | None = None
     signature: dict[str, str] = Field(default_factory=dict)
     sentences: Count | None = None
+    by_source_length: tuple[LengthScores, ...] = ()  # in files of `evaluations/`
 
 
 @record
@@ -168,6 +180,8 @@ class ResultFile:
     tokenizer: Text = None
     tokenizer_hash: Text = None
     commit: str | None = None
+    versions: Text = None
+    device: Text = None
     parameters: Count | None = None
     parameters_closed_form: Count | None = None
     flops_per_token: Amount | None = None

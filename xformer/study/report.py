@@ -1,4 +1,4 @@
-"""From a folder of runs to a report in the terminal, in Markdown and in CSV."""
+"""From a folder of runs to a report in the terminal, and in files: page, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from xformer.files import write_atomic
 from xformer.study.claims import built_in_claims, read_claims
 from xformer.study.collect import collect
 from xformer.study.findings import Findings, find
+from xformer.study.latex import report_latex
 from xformer.study.markdown import report_markdown
 from xformer.study.run import Run
 from xformer.study.sheet import report_csv
@@ -35,7 +36,7 @@ class Report:
 def write_report(
     folder: Path, out: Path | None = None, console: Console | None = None, claims: Path | None = None
 ) -> Report:
-    """Print the report on a folder of runs, and write `report.md` and `report.csv` under `out`.
+    """Print the report on a folder of runs; write `report.html`, `.md`, `.tex` and `.csv` under `out`.
 
     `claims` is a file of claims to judge instead of the built-in ones. Raises UserError where the folder is
     missing or holds no runs, where `claims` is wrong, or where `out` cannot be written.
@@ -49,8 +50,8 @@ def write_report(
     for line in report.verdict:
         console.print(Text(line))
     if out is not None:
-        _write(report, out)
-        console.print(Text(f"Written: {out / 'report.md'}, {out / 'report.csv'}"))
+        written = _write(report, out)
+        console.print(Text(f"Written: {', '.join(str(path) for path in written)}"))
     return report
 
 
@@ -77,11 +78,20 @@ def _verdict(tables: Sequence[Table]) -> tuple[str, ...]:
     return (spread, f"Rows with one seed: {noise}") if min(seeds) == 1 else (spread,)
 
 
-def _write(report: Report, out: Path) -> None:
+def _write(report: Report, out: Path) -> list[Path]:
+    from xformer.study.web.page import report_html  # Jinja2 is not needed for the terminal
+
+    tables, findings = report.tables, report.findings
+    files = {
+        "report.html": report_html(report.runs, tables, report.unplaced, report.verdict, findings),
+        "report.md": report_markdown(tables, report.unplaced, report.verdict, findings),
+        "report.tex": report_latex(tables, findings),
+        "report.csv": report_csv(tables, report.unplaced, findings),
+    }
     try:
         out.mkdir(parents=True, exist_ok=True)
-        text = report_markdown(report.tables, report.unplaced, report.verdict, report.findings)
-        write_atomic(out / "report.md", text)
-        write_atomic(out / "report.csv", report_csv(report.tables, report.unplaced, report.findings))
+        for name, text in files.items():
+            write_atomic(out / name, text)
     except OSError as error:
         raise UserError(f"{out}: the report cannot be written there: {error.strerror}") from None
+    return [out / name for name in files]

@@ -28,6 +28,43 @@ def markdown(text: str) -> str:
     return re.sub(r"^(\d+)([.)])(?=\s|$)", r"\1\\\2", line)
 
 
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    "-": "{-}",  # two would become a dash
+    "–": "--",
+    "—": "---",
+    "−": "$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "†": r"\textdagger{}",
+    "…": r"\dots{}",
+    "Δ": r"$\Delta$",
+    "ε": r"$\varepsilon$",
+    "α": r"$\alpha$",
+    "ρ": r"$\rho$",
+}
+
+
+def latex(text: str) -> str:
+    """Foreign text that LaTeX prints as it is; letters that its usual fonts lack by their code point."""
+    return "".join(_LATEX.get(character) or _letter(character) for character in plain(text))
+
+
+def _letter(character: str) -> str:
+    # Up to Latin Extended-A every letter is in the T1 encoding's reach, in whichever engine.
+    known = character.isascii() or (character.isalpha() and "\u00c0" <= character <= "\u017e")
+    return character if known else f"[U+{ord(character):04X}]"
+
+
 def count(value: float) -> str:
     """A whole number with separators: `63,082,496`."""
     return f"{value:,.0f}"

@@ -1,0 +1,30 @@
+"""The command that trains a run again, as it would be typed into a shell."""
+
+from __future__ import annotations
+
+import shlex
+
+from xformer.study.run import Run
+from xformer.study.text import plain
+
+CUSTOM = "custom"  # what a run is called whose command named no experiment
+
+
+def command_of(run: Run) -> str:
+    """`xformer train experiments=… scale=… seed=… KEY=VALUE`, quoted for a POSIX shell.
+
+    Where the text lies is left as `data.dir=DIR`, since it differs between machines.
+    """
+    words = ["xformer", "train"]
+    if run.experiment != CUSTOM:
+        words.append(f"experiments={run.experiment}")
+    if run.setting.scale:
+        words.append(f"scale={run.setting.scale}")
+    if run.seed is not None:
+        words.append(f"seed={run.seed}")
+    if run.config is not None and run.config.data.get("kind") == "files":
+        words += ["data=files", "data.dir=DIR"]
+        words += [
+            f"data.{key}={run.config.data[key]}" for key in ("source", "target") if key in run.config.data
+        ]
+    return " ".join(shlex.quote(plain(word)) for word in (*words, *run.overrides))

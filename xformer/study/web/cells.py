@@ -1,0 +1,134 @@
+"""The tables of the page: the same columns as everywhere, with what sorting and the small bars need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+
+from markupsafe import Markup
+
+from xformer.study.columns import (
+    COST,
+    DIFFERENCE,
+    LETTER,
+    NAME,
+    PAPER,
+    PARAMETERS,
+    SIZES,
+    STATE,
+    Column,
+    columns_of,
+)
+from xformer.study.comparison import Comparison
+from xformer.study.findings import Findings
+from xformer.study.measured import row_name
+from xformer.study.table import Row
+from xformer.study.text import ABSENT, plain
+from xformer.study.web.charts import interval_bar
+
+MEASURED = "measured"
+_ORDER = (LETTER, NAME, STATE, MEASURED, PAPER, DIFFERENCE, PARAMETERS, COST)
+_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "MiB": 2**20, "GiB": 2**30}
+_NUMBER = re.compile(r"(?:± )?[+<]?(−|-)?([\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (MiB|GiB|[kMGTPE]))?(?: |†|$)")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`order` sorts it (None: last, whichever way); `look` is a class of page.css."""
+
+    text: str
+    order: float | str | None
+    look: str
+    bar: Markup = Markup("")  # noqa: RUF009 - immutable
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table; `anchor` is where the page tells more of it, if it was run."""
+
+    cells: tuple[Cell, ...]
+    anchor: str | None
+    look: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Headings in two lines: groups with how many columns each has, and a title for every column."""
+
+    title: str
+    groups: tuple[tuple[str, int], ...]
+    titles: tuple[str, ...]
+    kinds: tuple[str, ...]  # how each column is sorted: by `words` or by `figures`
+    lines: tuple[Line, ...]
+
+
+def grid(
+    title: str, rows: Sequence[Row], anchors: dict[str, str], scale: str, findings: Findings | None
+) -> Grid:
+    """A block of rows as a table."""
+    columns = sorted(columns_of(rows, scale, findings), key=_place)
+    groups = [(group, len(list(members))) for group, members in groupby(columns, lambda each: each.group)]
+    bars = {f"Δ {each.metric.title}": each for each in findings.shown} if findings else {}
+    return Grid(
+        title,
+        tuple((group if any(c.title for c in columns if c.group == group) else "", n) for group, n in groups),
+        tuple(column.title or column.group for column in columns),
+        tuple("words" if column.group in (NAME, STATE) else "figures" for column in columns),
+        tuple(
+            Line(
+                tuple(_cell(column, row, number, bars.get(column.title)) for column in columns),
+                anchors.get(row_name(row)),
+                "" if row.finished else "unfinished",
+            )
+            for number, row in enumerate(rows)
+        ),
+    )
+
+
+def _place(column: Column) -> int:
+    """What one looks for first stands first, on a phone too; what the row is made of comes last."""
+    if column.group in _ORDER:
+        return _ORDER.index(column.group)
+    return len(_ORDER) if column.group == SIZES else _ORDER.index(MEASURED)
+
+
+def _cell(column: Column, row: Row, number: int, comparison: Comparison | None) -> Cell:
+    text = plain(column.cell(row))
+    if column.group == LETTER:
+        return Cell(text, float(number), "letter")  # back to the paper's order
+    if column.group == NAME:
+        return Cell(text, text.lower(), "name")
+    if column.group == STATE:
+        return Cell(text, text, f"state {_standing(row)}")
+    return Cell(text, order_of(text), "figure", _bar(row, comparison))
+
+
+def _standing(row: Row) -> str:
+    """How a row stands, in one word for its colour."""
+    if not row.runs:
+        return "missing"
+    return "finished" if all(run.state == "finished" for run in row.runs) else "other"
+
+
+def _bar(row: Row, comparison: Comparison | None) -> Markup:
+    found = comparison.of(row) if comparison else None
+    if found is None or comparison is None:
+        return Markup("")
+    ends = [
+        abs(each.contrast.value) + each.contrast.uncertainty.half()
+        for each in comparison.differences.values()
+    ]
+    # One row that failed should not press all others onto the line of zero: its arrow leaves the bar.
+    reach = min(max(ends), 2 * median(ends)) or 1.0
+    return interval_bar(found.contrast.value, found.contrast.uncertainty.half(), reach)
+
+
+def order_of(text: str) -> float | None:
+    """The number at the head of a cell, its unit counted: `1.26 M` is 1,260,000; None where there is none."""
+    if text == ABSENT or not (found := _NUMBER.match(text)):
+        return None
+    value = float(found[2].replace(",", "")) * _UNITS[found[3] or ""]
+    return -value if found[1] else value

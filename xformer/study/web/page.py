@@ -1,0 +1,167 @@
+"""The report as one self-contained page: `report.html`, which asks no network and no library for anything.
+
+Jinja2 escapes every value that the template is given; what is markup already was built by markupsafe, which
+escapes too. The page's own policy lets no script and no style run but the two that it was written with, known
+by their hashes, and lets nothing be fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from xformer.study.command import command_of
+from xformer.study.comparison import BASE
+from xformer.study.findings import Findings
+from xformer.study.measured import row_name
+from xformer.study.run import Run
+from xformer.study.sentences import Pair
+from xformer.study.table import Row, Table
+from xformer.study.text import counted, plain
+from xformer.study.translations import side_by_side
+from xformer.study.verdicts import Verdict
+from xformer.study.web.cells import Grid, grid
+from xformer.study.web.plots import Gallery, galleries
+
+SENTENCES = 8  # of each pair of rows
+_PAIRS = 60  # of rows in one table
+
+
+@dataclass(frozen=True)
+class _RunView:
+    about: str
+    command: str
+
+
+@dataclass(frozen=True)
+class _RowView:
+    """All that is known of a row beyond its figures."""
+
+    anchor: str
+    label: str
+    state: str
+    facts: tuple[tuple[str, str], ...]
+    runs: tuple[_RunView, ...]
+
+
+@dataclass(frozen=True)
+class _TableView:
+    id: str
+    title: str
+    setting: Sequence[tuple[str, str]]
+    grids: tuple[Grid, ...]
+    notes: tuple[str, ...]
+    agreement: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+    remarks: tuple[str, ...]
+    galleries: tuple[Gallery, ...]
+    translations: tuple[tuple[str, tuple[Pair, ...]], ...]
+    rows: tuple[_RowView, ...]
+
+
+def report_html(
+    runs: Sequence[Run],
+    tables: Sequence[Table],
+    unplaced: Sequence[Run],
+    verdict: Sequence[str],
+    findings: Sequence[Findings],
+) -> str:
+    """The page on all tables; `findings` are those of each."""
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, finalize=_one_line, trim_blocks=False, auto_reload=False
+    )
+    style, script = _part("page.css"), _part("page.js")
+    return environment.from_string(_part("page.html")).render(
+        style=Markup(style),
+        style_hash=_hash(style),
+        script=Markup(script),
+        script_hash=_hash(script),
+        runs=counted(len(runs), "run"),
+        verdict=verdict,
+        tables=[
+            _table(number, table, found)
+            for number, (table, found) in enumerate(zip(tables, findings, strict=True), 1)
+        ],
+        unplaced=[f"{run.name}: {run.reason}" for run in unplaced],
+    )
+
+
+def _table(number: int, table: Table, findings: Findings) -> _TableView:
+    scale, data = table.setting.scale or "unknown", table.setting.data or "unknown"
+    run = [row for row in table.rows if row.runs]
+    anchors = {row_name(row): f"setting-{number}-row-{place}" for place, row in enumerate(run, 1)}
+    blocks = (("Table 3", table.paper_block), ("Other experiments", table.other_block))
+    return _TableView(
+        id=f"setting-{number}",
+        title=f"Scale {scale}, data {data}",
+        setting=table.setting.lines(),
+        grids=tuple(grid(title, rows, anchors, scale, findings) for title, rows in blocks if rows),
+        notes=tuple(note for note in findings.notes if note not in findings.agreements),
+        agreement=findings.agreements,
+        verdicts=(*findings.judged, *findings.not_run),
+        remarks=table.remarks,
+        galleries=galleries(table),
+        translations=tuple(_translations(table)),
+        rows=tuple(_row(row, anchors[row_name(row)]) for row in run),
+    )
+
+
+def _translations(table: Table) -> Iterator[tuple[str, tuple[Pair, ...]]]:
+    base = next((row for row in table.rows if row.experiment == BASE and not row.overrides), None)
+    if base is None:
+        return
+    others = [row for row in table.rows if row is not base][:_PAIRS]
+    for row, pairs in side_by_side(base, others, SENTENCES):
+        yield row.label, pairs
+
+
+def _row(row: Row, anchor: str) -> _RowView:
+    changes = row.config.changes if row.config else ()
+    facts = {
+        "experiment": row.experiment,
+        "declares to change": ", ".join(changes),
+        "overrides": " ".join(row.overrides),
+        "row hash": row.row_hash or "",
+        "versions": _each(row, "versions"),
+        "commit": _each(row, "commit"),
+        "device": _each(row, "device"),
+    }
+    return _RowView(
+        anchor,
+        row.label,
+        row.state,
+        tuple((name, value) for name, value in facts.items() if value),
+        tuple(_run(run) for run in row.runs),
+    )
+
+
+def _run(run: Run) -> _RunView:
+    about = f"Seed {run.seed}: {run.state}" if run.seed is not None else run.state
+    return _RunView(about + (f", {run.reason}" if run.reason else ""), command_of(run))
+
+
+def _each(row: Row, name: str) -> str:
+    """What the results say, once where all say the same."""
+    said = (getattr(run.result, name) for run in row.runs if run.result)
+    return "; ".join(dict.fromkeys(each for each in said if each))
+
+
+def _one_line(value: Any) -> Any:
+    """Foreign text without what would turn the page's writing around; markup as it is."""
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode()).digest()
+    return "sha256-" + base64.b64encode(digest).decode()
+
+
+def _part(name: str) -> str:
+    return resources.files("xformer.study.web").joinpath(name).read_text(encoding="utf-8")
