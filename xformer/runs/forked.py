@@ -48,9 +48,10 @@ def nursery() -> Iterator[None]:
             del os.environ[ADDRESS]
             if outer is not None:
                 os.environ[ADDRESS] = outer
+            server.terminate()  # whoever asked has been answered; imports may still be going on
+            server.wait()
             assert server.stdin
             server.stdin.close()
-            server.wait()
 
 
 class ForkedWorker:

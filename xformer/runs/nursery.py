@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import selectors
 import signal
 import socket
@@ -29,11 +30,15 @@ _LARGEST_MESSAGE = 1 << 16
 
 
 def main(descriptor: int) -> int:
-    """Import, then fork a worker for each request that comes to this socket, until standard input ends."""
+    """Fork a worker for each request that comes to this socket, until standard input ends."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches the whole group; workers hear of it from elsewhere
     with socket.socket(fileno=descriptor) as listener:
+        # Nothing is imported before somebody asks: a sweep that is finished already should not wait for it.
+        ready, _, _ = select.select([listener, sys.stdin], [], [])
+        if sys.stdin in ready:
+            return 0
         _import_all()
         if _threads() != 1:
             return 1
