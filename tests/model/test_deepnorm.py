@@ -10,6 +10,7 @@ import torch
 from tests.model.configs import DEEPNORM, POST, SMALL, VOCABULARY
 from xformer.model import build
 from xformer.model.deepnorm import constants
+from xformer.model.layout import Stack, stacks
 from xformer.model.placement import DeepNorm
 
 
@@ -25,7 +26,7 @@ from xformer.model.placement import DeepNorm
     ],
 )
 def test_constants_are_those_of_the_published_table(stack, layers, alpha, beta):
-    ours = constants(stack, layers)
+    ours = constants(Stack(stack, layers, ()))
     assert ours.alpha == pytest.approx(alpha, rel=1e-5)
     assert ours.beta == pytest.approx(beta, rel=1e-5)
 
@@ -44,8 +45,7 @@ def test_each_stack_has_its_own_constants_and_queries_and_keys_keep_their_weight
         if parameter.dim() == 1 or name.startswith("embedding"):
             assert torch.equal(parameter, plain[name]), name
             continue
-        stack = "decoder_only" if architecture == "decoder_only" else name.split(".")[0]
-        beta = constants(stack, 6 if stack == "decoder_only" else 3).beta
+        beta = {stack.name: constants(stack).beta for stack in stacks(config)}[name.split(".")[0]]
         rows = {"input": 2 * 16, "memory": 16, "query": 16}.get(name.split(".")[-2], 0)  # queries and keys
         assert torch.equal(parameter[:rows], plain[name][:rows]), name
         torch.testing.assert_close(parameter[rows:], beta * plain[name][rows:])

@@ -23,12 +23,15 @@ from tests.model.configs import (
 )
 from xformer.model import build
 from xformer.model.attention import Attention
+from xformer.model.deepnorm import constants
 from xformer.model.feedforward import FeedForward
+from xformer.model.layout import Stack
 from xformer.model.masks import Mask
 from xformer.model.norms import build_norm
 from xformer.model.placement import Placement, build_placement
 
 ALL = [POST, PRE, SANDWICH, DEEPNORM, POST_SUB_LAYER, PARALLEL]
+ALPHA = constants(Stack("encoder", 4, ())).alpha
 EACH = pytest.mark.parametrize("config", ALL, ids=lambda config: config.kind)
 
 
@@ -37,7 +40,8 @@ def unrotated(x: Tensor) -> Tensor:
 
 
 def placement(config, sublayers: int = 2, dropout: float = 0.0) -> Placement:
-    return build_placement(config, sublayers, partial(build_norm, LAYERNORM, 16), dropout, alpha=1.5)
+    stack = Stack("encoder", 4, ("attention",) * sublayers)
+    return build_placement(config, stack, partial(build_norm, LAYERNORM, 16), dropout)
 
 
 def test_post_norm_is_norm_of_x_plus_f_of_x():
@@ -56,8 +60,8 @@ def test_pre_norm_is_x_plus_f_of_norm_x():
 
 def test_deepnorm_is_norm_of_alpha_x_plus_f_of_x():
     x, residual = torch.randn(2, 3, 16), placement(DEEPNORM)
-    first = residual.norms[0](1.5 * x + 2 * x)
-    expected = residual.norms[1](1.5 * first - first.square())
+    first = residual.norms[0](ALPHA * x + 2 * x)
+    expected = residual.norms[1](ALPHA * first - first.square())
     assert torch.equal(residual(x, lambda y: 2 * y, lambda y: -y.square()), expected)
 
 
@@ -90,7 +94,7 @@ def test_dropout_falls_on_the_sublayer_before_the_addition(config):
     for number in range(len(residual.norms)):
         residual.norms[number] = nn.Identity()
     x = torch.randn(64, 64)
-    untouched = 1.5 * x if config is DEEPNORM else x
+    untouched = ALPHA * x if config is DEEPNORM else x
     kept = (residual(x, lambda y: 1000 * torch.ones_like(y)) == untouched).float().mean()
     assert kept > 0.9  # x itself is never dropped
 

@@ -12,6 +12,7 @@ import torch
 from tests.model.configs import ALIBI, HALVES, LEARNED, PARTIAL_ROPE, ROPE, SINUSOIDAL, SMALL, T5
 from xformer.errors import UserError
 from xformer.model import build
+from xformer.model.layout import decoder, stacks
 from xformer.model.positions import (
     Alibi,
     Learned,
@@ -124,7 +125,7 @@ def test_sentences_of_a_batch_may_stand_at_different_positions():
 
 
 def test_learned_positions_are_trained_and_end_at_their_limit():
-    scheme = build_position(replace(SMALL, position=LEARNED), "decoder")
+    scheme = build_position(replace(SMALL, position=LEARNED), decoder(SMALL))
     assert isinstance(scheme, Learned)
     torch.nn.init.normal_(scheme.weight)
     assert scheme.max_length == 64
@@ -220,9 +221,7 @@ def test_relative_buckets_agree_with_hand_worked_numbers():
 
 
 def test_relative_bias_is_looked_up_per_head_and_stack():
-    encoder, decoder = (
-        build_position(replace(SMALL, position=T5), stack) for stack in ("encoder", "decoder")
-    )
+    encoder, decoder = (build_position(replace(SMALL, position=T5), stack) for stack in stacks(SMALL))
     for scheme in (encoder, decoder):
         scheme.weight_NH.data = torch.arange(16.0).view(8, 2)
     ours = encoder.bias(span(2), span(0, 1, 2, 3, 4))
@@ -234,7 +233,7 @@ def test_relative_bias_is_looked_up_per_head_and_stack():
 
 @pytest.mark.parametrize("config", [ALIBI, T5], ids=["alibi", "t5"])
 def test_a_bias_for_one_query_is_a_row_of_the_bias_for_all(config):
-    scheme = build_position(replace(SMALL, position=config), "decoder")
+    scheme = build_position(replace(SMALL, position=config), decoder(SMALL))
     if config is T5:
         torch.nn.init.normal_(scheme.weight_NH)
     everything = scheme.bias(Span.run(0, 40, CPU), Span.run(0, 40, CPU))
@@ -246,6 +245,6 @@ def test_a_bias_for_one_query_is_a_row_of_the_bias_for_all(config):
 
 @pytest.mark.parametrize("config", [ROPE, PARTIAL_ROPE], ids=["rope", "partial"])
 def test_sentences_of_a_batch_may_be_turned_differently(config):
-    scheme, x = build_position(replace(SMALL, position=config), "decoder"), torch.randn(2, 3, 2, 8)
+    scheme, x = build_position(replace(SMALL, position=config), decoder(SMALL)), torch.randn(2, 3, 2, 8)
     turned = scheme.rotation(Span(torch.tensor([[0, 1], [5, 6]]), 7))(x)
     torch.testing.assert_close(turned[1], scheme.rotation(Span.run(5, 2, CPU))(x)[1])

@@ -9,10 +9,10 @@ D d_model, F d_ff, H heads, G key_value_heads, K d_k, V d_v, W vocabulary.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xformer.config import schema
+from xformer.model.layout import Stack, stacks
 
 if TYPE_CHECKING:
     from torch import nn
@@ -28,31 +28,12 @@ def parameters(config: schema.Model, vocabulary: int) -> dict[str, int]:
         "cross_attention": attention_parameters(config),
         "feedforward": feedforward_parameters(config),
     }
-    for name, stack in stacks(config).items():
-        parts[f"{name}.position"] = position_parameters(config)
+    for stack in stacks(config):
+        parts[f"{stack.name}.position"] = position_parameters(config)
         for sublayer in stack.sublayers:
-            parts[f"{name}.{sublayer}"] = stack.layers * size[sublayer]
-        parts[f"{name}.norm"] = norms(config, stack) * norm_parameters(config)
+            parts[f"{stack.name}.{sublayer}"] = stack.layers * size[sublayer]
+        parts[f"{stack.name}.norm"] = norms(config, stack) * norm_parameters(config)
     return parts
-
-
-@dataclass(frozen=True)
-class StackSize:
-    """How many layers a stack has, and of what."""
-
-    layers: int
-    sublayers: tuple[str, ...]
-
-
-def stacks(config: schema.Model) -> dict[str, StackSize]:
-    """Return the stacks of an architecture, by the name that their parameters carry."""
-    sublayers = ("attention", "feedforward")
-    if config.architecture == "decoder_only":
-        return {"decoder": StackSize(2 * config.layers, sublayers)}
-    return {
-        "encoder": StackSize(config.layers, sublayers),
-        "decoder": StackSize(config.layers, ("attention", "cross_attention", "feedforward")),
-    }
 
 
 def attention_parameters(config: schema.Model) -> int:
@@ -80,7 +61,7 @@ def norm_parameters(config: schema.Model) -> int:
             return config.d_model
 
 
-def norms(config: schema.Model, stack: StackSize) -> int:
+def norms(config: schema.Model, stack: Stack) -> int:
     """Norms in one stack, the one at its end included."""
     each = stack.layers * len(stack.sublayers)
     match config.placement:

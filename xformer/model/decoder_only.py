@@ -15,6 +15,7 @@ from torch import Tensor
 from xformer.config import schema
 from xformer.model.cache import KeyValueCache, PrefixState, run_on
 from xformer.model.layers import SelfLayer
+from xformer.model.layout import decoder
 from xformer.model.masks import padding_mask, prefix_mask
 from xformer.model.positions import Span
 from xformer.model.seq2seq import Seq2Seq
@@ -26,7 +27,7 @@ class DecoderOnly(Seq2Seq):
 
     def __init__(self, config: schema.Model, vocabulary: int) -> None:
         super().__init__(config, vocabulary)
-        self.decoder = SelfStack(config, "decoder_only", SelfLayer, 2 * config.layers)
+        self.decoder = SelfStack(config, decoder(config), SelfLayer)
 
     def forward(self, source_BS: Tensor, source_mask_BS: Tensor, target_in_BT: Tensor) -> Tensor:
         S, T = source_BS.shape[1], target_in_BT.shape[1]

@@ -7,9 +7,8 @@ whole model by as much as that of a shallow one, whatever the depth.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-Stack = Literal["encoder", "decoder", "decoder_only"]
+from xformer.model.layout import Stack
 
 
 @dataclass(frozen=True)
@@ -20,10 +19,10 @@ class Constants:
     beta: float
 
 
-def constants(stack: Stack, layers: int) -> Constants:
-    """Return the constants of a stack of so many layers; encoder and decoder are equally deep."""
-    N = M = layers
-    match stack:
+def constants(stack: Stack) -> Constants:
+    """Return the constants of a stack; encoder and decoder are equally deep."""
+    N = M = stack.layers
+    match stack.kind:
         case "encoder":
             return Constants(alpha=0.81 * (N**4 * M) ** (1 / 16), beta=0.87 * (N**4 * M) ** (-1 / 16))
         case "decoder":

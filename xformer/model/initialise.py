@@ -49,7 +49,7 @@ def initialise(model: nn.Module) -> None:
                 nn.init.ones_(module.weight)
     for module in model.modules():
         if isinstance(module, LayerStack) and isinstance(module.layers[0].residual, DeepNorm):
-            _shrink(module, constants(module.stack, len(module.layers)).beta)
+            _shrink(module, constants(module.stack).beta)
 
 
 def _shrink(stack: nn.Module, beta: float) -> None:

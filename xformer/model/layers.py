@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from xformer.config import schema
 from xformer.model.attention import CrossAttention, SelfAttention
 from xformer.model.cache import KeyValueCache
-from xformer.model.deepnorm import Stack, constants
 from xformer.model.feedforward import build_feedforward
+from xformer.model.layout import Stack
 from xformer.model.masks import Mask
 from xformer.model.norms import build_norm
 from xformer.model.placement import Placement, build_placement
@@ -23,11 +23,11 @@ from xformer.model.positions import Rotate
 class SelfLayer(nn.Module):
     """Self-attention, then feed-forward: an encoder's layer, and that of a single stack."""
 
-    def __init__(self, config: schema.Model, stack: Stack, depth: int) -> None:
+    def __init__(self, config: schema.Model, stack: Stack) -> None:
         super().__init__()
         self.attention = SelfAttention(config)
         self.feedforward = build_feedforward(config.feedforward, config.d_model, config.d_ff)
-        self.residual = _residual(config, stack, depth, sublayers=2)
+        self.residual = _residual(config, stack)
 
     def forward(
         self, x_BTD: Tensor, mask: Mask, rotate: Rotate, cache: KeyValueCache | None = None
@@ -43,12 +43,12 @@ class SelfLayer(nn.Module):
 class CrossLayer(nn.Module):
     """Self-attention to the past, attention to the source, then feed-forward: the decoder's layer."""
 
-    def __init__(self, config: schema.Model, stack: Stack, depth: int) -> None:
+    def __init__(self, config: schema.Model, stack: Stack) -> None:
         super().__init__()
         self.attention = SelfAttention(config)
         self.cross_attention = CrossAttention(config)
         self.feedforward = build_feedforward(config.feedforward, config.d_model, config.d_ff)
-        self.residual = _residual(config, stack, depth, sublayers=3)
+        self.residual = _residual(config, stack)
 
     def forward(
         self,
@@ -68,7 +68,6 @@ class CrossLayer(nn.Module):
         return x_BTD
 
 
-def _residual(config: schema.Model, stack: Stack, depth: int, sublayers: int) -> Placement:
+def _residual(config: schema.Model, stack: Stack) -> Placement:
     norm = partial(build_norm, config.norm, config.d_model)
-    alpha = constants(stack, depth).alpha
-    return build_placement(config.placement, sublayers, norm, config.dropout, alpha=alpha)
+    return build_placement(config.placement, stack, norm, config.dropout)

@@ -16,7 +16,9 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from xformer.config import schema
+from xformer.model.deepnorm import constants
 from xformer.model.dropout import Dropout
+from xformer.model.layout import Stack
 
 SubLayer = Callable[[Tensor], Tensor]
 MakeNorm = Callable[[], nn.Module]
@@ -28,9 +30,9 @@ class Placement(nn.Module, ABC):
     final_norm: ClassVar[bool]
     """Whether a stack of such layers needs one more norm at its end."""
 
-    def __init__(self, sublayers: int, norm: MakeNorm, dropout: float) -> None:
+    def __init__(self, stack: Stack, norm: MakeNorm, dropout: float) -> None:
         super().__init__()
-        self.norms = nn.ModuleList(norm() for _ in range(self.norm_count(sublayers)))
+        self.norms = nn.ModuleList(norm() for _ in range(self.norm_count(len(stack.sublayers))))
         self.dropout = Dropout(dropout)
 
     @staticmethod
@@ -59,9 +61,9 @@ class DeepNorm(Placement):
 
     final_norm = False
 
-    def __init__(self, sublayers: int, norm: MakeNorm, dropout: float, alpha: float) -> None:
-        super().__init__(sublayers, norm, dropout)
-        self.alpha = alpha
+    def __init__(self, stack: Stack, norm: MakeNorm, dropout: float) -> None:
+        super().__init__(stack, norm, dropout)
+        self.alpha = constants(stack).alpha
 
     def forward(self, x_BTD: Tensor, *sublayers: SubLayer) -> Tensor:
         for norm, sublayer in zip(self.norms, sublayers, strict=True):
@@ -132,10 +134,6 @@ PLACEMENTS: dict[str, type[Placement]] = {
 }
 
 
-def build_placement(
-    config: schema.Placement, sublayers: int, norm: MakeNorm, dropout: float, *, alpha: float
-) -> Placement:
-    """Build the residual part of one layer that has so many sub-layers; `alpha` is DeepNorm's."""
-    if isinstance(config, schema.DeepNormPlacement):
-        return DeepNorm(sublayers, norm, dropout, alpha)
-    return PLACEMENTS[config.kind](sublayers, norm, dropout)
+def build_placement(config: schema.Placement, stack: Stack, norm: MakeNorm, dropout: float) -> Placement:
+    """Build the residual part of one layer of a stack."""
+    return PLACEMENTS[config.kind](stack, norm, dropout)

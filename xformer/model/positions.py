@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from xformer.config import schema
 from xformer.errors import UserError
-from xformer.model.deepnorm import Stack
+from xformer.model.layout import Stack
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def build_position(config: schema.Model, stack: Stack) -> Position:
             return Sinusoidal(config.d_model, layout)
         case schema.LearnedPosition(max_length=max_length):
             # A single stack reads a source and a target of that length one after the other.
-            return Learned(config.d_model, 2 * max_length if stack == "decoder_only" else max_length)
+            return Learned(config.d_model, 2 * max_length if stack.kind == "decoder_only" else max_length)
         case schema.NoPosition():
             return Position()
         case schema.RotaryPosition(theta=theta, fraction=fraction):
@@ -249,4 +249,4 @@ def build_position(config: schema.Model, stack: Stack) -> Position:
         case schema.AlibiPosition():
             return Alibi(config.heads)
         case schema.RelativePosition() as relative:
-            return Relative(relative, config.d_model, config.heads, bidirectional=stack != "decoder")
+            return Relative(relative, config.d_model, config.heads, bidirectional=stack.kind != "decoder")

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from xformer.config import schema
 from xformer.model.cache import DecoderState, KeyValueCache
-from xformer.model.deepnorm import Stack
 from xformer.model.dropout import Dropout
 from xformer.model.layers import CrossLayer, SelfLayer
+from xformer.model.layout import Stack, decoder, encoder
 from xformer.model.masks import Mask, causal_mask
 from xformer.model.norms import build_norm
 from xformer.model.placement import PLACEMENTS
@@ -26,13 +26,13 @@ Layer = TypeVar("Layer", SelfLayer, CrossLayer)
 class LayerStack(nn.Module, Generic[Layer]):
     """What all have: a position scheme, dropout on what goes in, layers, and perhaps a norm at the end."""
 
-    def __init__(self, config: schema.Model, stack: Stack, make: type[Layer], depth: int) -> None:
+    def __init__(self, config: schema.Model, stack: Stack, make: type[Layer]) -> None:
         super().__init__()
-        self.stack: Stack = stack
+        self.stack = stack
         self.position = build_position(config, stack)
         self.dropout = Dropout(config.dropout)
         self.layers: Sequence[Layer] = cast(
-            Sequence[Layer], nn.ModuleList(make(config, stack, depth) for _ in range(depth))
+            Sequence[Layer], nn.ModuleList(make(config, stack) for _ in range(stack.layers))
         )
         needed = PLACEMENTS[config.placement.kind].final_norm
         self.norm = build_norm(config.norm, config.d_model) if needed else nn.Identity()
@@ -57,7 +57,7 @@ class Encoder(SelfStack):
     """The stack over the source; every position sees every real one."""
 
     def __init__(self, config: schema.Model) -> None:
-        super().__init__(config, "encoder", SelfLayer, config.layers)
+        super().__init__(config, encoder(config), SelfLayer)
 
     def encode(self, embedded_BSD: Tensor, mask: Mask) -> Tensor:
         """Run over whole sources."""
@@ -70,7 +70,7 @@ class Decoder(LayerStack[CrossLayer]):
     """The stack over the target; every position sees itself, those before it, and the whole source."""
 
     def __init__(self, config: schema.Model) -> None:
-        super().__init__(config, "decoder", CrossLayer, config.layers)
+        super().__init__(config, decoder(config), CrossLayer)
 
     def forward(self, embedded_BTD: Tensor, memory_BSD: Tensor, memory_mask: Mask) -> Tensor:
         """Run over whole targets at once, for training."""
