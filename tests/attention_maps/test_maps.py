@@ -11,9 +11,9 @@ import torch
 from tests.attention_maps.models import OneStack, model_of, tokens
 from tests.model.configs import SMALL, VARIANTS
 from xformer.attention_maps.maps import cells, grids
-from xformer.attention_maps.record import record_attention
 from xformer.attention_maps.tokens import Pair
 from xformer.errors import UserError
+from xformer.model.recording import record_attention
 
 ALL = tokens("pad", "bos", "eos", "unk", "a", "b", "c", "d", "e")
 PAIR = Pair(source=(*ALL[4:9], ALL[2]), target=(ALL[1], ALL[5], ALL[6]), written=(ALL[5], ALL[6], ALL[2]))

@@ -21,7 +21,9 @@ def watch(folder: Path, code: str, **settings: int) -> process.Ended:
     run = RunFolder(folder)
     with run.claim() as lock:
         command = [sys.executable, "-c", code]
-        return process.watch(command, run, lock=lock, threads=settings.get("threads", 0), display=Silent())
+        return process.watch(
+            process.plainly(command), run, lock=lock, threads=settings.get("threads", 0), display=Silent()
+        )
 
 
 def test_what_the_worker_prints_stands_in_the_log_after_what_was_there(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from xformer.attention_maps.record import Recorded, record_attention
 from xformer.attention_maps.tokens import Pair, Token
 from xformer.errors import UserError
 from xformer.model.attention import CrossAttention
+from xformer.model.recording import Recorded, record_attention
 
 Kind = Literal["encoder", "decoder", "cross", "joint"]
 

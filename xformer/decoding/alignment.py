@@ -4,23 +4,21 @@ For each output token: the source token with the most cross-attention weight, av
 last decoder layer, at the position that predicts the token. Ends of sentences take no part, on either
 side. Attention is no proof of where a word comes from; it is what the model looked at.
 
-Shapes: B batch, S source length, T target length, H heads, K d_k.
+Shapes: B batch, S source length, T target length, H heads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from xformer.data.vocabulary import BOS
 from xformer.decoding.translate import batches, evaluating, pad
 from xformer.errors import UserError
 from xformer.model.attention import CrossAttention
-from xformer.model.kernels import attention_weights
+from xformer.model.recording import record_attention
 
 Alignment = list[tuple[int, int]]
 """Pairs (source token, target token), both from 0, one for each target token."""
@@ -38,6 +36,7 @@ def align(
     A source of nothing but its EOS aligns with nothing. Raises UserError for a model without
     cross-attention.
     """
+    last = _last_cross_attention(model)
     alignments: list[Alignment] = [[] for _ in sources]
     pairs = [i for i, source in enumerate(sources) if len(source) > 1 and targets[i]]
     with evaluating(model) as device:
@@ -45,10 +44,10 @@ def align(
             some = [pairs[n] for n in batch]
             source_BS, source_mask_BS = pad([sources[i] for i in some], device)
             target_in_BT, _ = pad([[BOS, *targets[i][:-1]] for i in some], device)
-            with _last_cross_attention(model) as seen:
+            with record_attention(last) as calls:
                 model(source_BS, source_mask_BS, target_in_BT)
-            (weights_BHTS,) = seen
-            weights_BTS = weights_BHTS.mean(1)
+            (call,) = calls
+            weights_BTS = call.weights_BHTS.mean(1)
             for i, weights_TS in zip(some, weights_BTS, strict=True):
                 best_T = weights_TS[: len(targets[i]), : len(sources[i]) - 1].argmax(-1)
                 alignments[i] = [(source, target) for target, source in enumerate(best_T.tolist())]
@@ -60,22 +59,8 @@ def pharaoh(alignment: Alignment) -> str:
     return " ".join(f"{source}-{target}" for source, target in alignment)
 
 
-@contextmanager
-def _last_cross_attention(model: nn.Module) -> Iterator[list[Tensor]]:
-    """The weights (B, H, T, S) that the last cross-attention computes within the block."""
+def _last_cross_attention(model: nn.Module) -> CrossAttention:
     layers = [module for module in model.modules() if isinstance(module, CrossAttention)]
     if not layers:
         raise UserError("this model has no cross-attention, so its translations have no alignment")
-    last, seen = layers[-1], []
-    attend = last.attend
-
-    # In place of the method, so that queries and keys are those that it really compares.
-    def watched(q_BHTK: Tensor, k_BGSK: Tensor, v_BGSV: Tensor, mask: Any) -> Tensor:
-        seen.append(attention_weights(q_BHTK, k_BGSK, mask, last.scale))
-        return attend(q_BHTK, k_BGSK, v_BGSV, mask)
-
-    last.attend = watched  # type: ignore[method-assign]
-    try:
-        yield seen
-    finally:
-        del last.attend
+    return layers[-1]

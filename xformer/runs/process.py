@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -57,26 +57,52 @@ class Ended:
         return f"the worker was killed by {name}{hint}"
 
 
-def worker_command(folder: Path, devices: int) -> list[str]:
-    """Train the run in `folder`, one rank for each device."""
+Start = Callable[[Mapping[str, str], int, int], Process]
+"""Starts a process in a session of its own, with this environment and the descriptors of lock and log."""
+
+
+def plainly(command: Sequence[str]) -> Start:
+    """Start `command`."""
+
+    def start(environment: Mapping[str, str], lock: int, log: int) -> Process:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+            pass_fds=(lock,),
+        )
+
+    return start
+
+
+def worker(folder: Path, devices: int) -> Start:
+    """Train the run in `folder`, one rank for each device; a single one is forked where a nursery is near."""
     module = ["-m", "xformer.runs.worker", str(folder)]
-    if devices == 1:
-        return [sys.executable, *module]
     ranks = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={devices}"]
-    return [sys.executable, *ranks, *module]
+    if devices > 1:
+        return plainly([sys.executable, *ranks, *module])
+
+    def start(environment: Mapping[str, str], lock: int, log: int) -> Process:
+        forked = ask_for_worker(folder, environment, lock=lock, log=log)
+        return forked or plainly([sys.executable, *module])(environment, lock, log)
+
+    return start
 
 
-def evaluate_command(folder: Path, config: schema.Config) -> list[str]:
+def evaluation(folder: Path, config: schema.Config) -> Start:
     """Score the trained run in `folder` with the decoding settings of `config`."""
     decode = config.decode
     names = ("beam", "alpha", "extra_length", "min_length", "max_length", "average")
     settings = [f"--{name.replace('_', '-')}={getattr(decode, name)}" for name in names]
     command = [sys.executable, "-m", "xformer.cli", "evaluate", str(folder)]
-    return [*command, *settings, "--split=valid", "--split=test"]
+    return plainly([*command, *settings, "--split=valid", "--split=test"])
 
 
-def watch(command: list[str], folder: RunFolder, *, lock: int, threads: int, display: Display) -> Ended:
-    """Run `command` in a session of its own, its output in the run's log, until it and its children are gone.
+def watch(start: Start, folder: RunFolder, *, lock: int, threads: int, display: Display) -> Ended:
+    """Start a process, its output in the run's log, and watch until it and its children are gone.
 
     A signal that asks this process to stop is passed on; what has not stopped 30 s later is killed.
     `lock` is the descriptor that holds the folder; the process holds it too.
@@ -86,42 +112,23 @@ def watch(command: list[str], folder: RunFolder, *, lock: int, threads: int, dis
         environment["OMP_NUM_THREADS"] = str(threads)
     with _stop_signals() as came:
         with open(folder.log, "ab") as log:
-            worker = _start(command, folder, environment, lock, log.fileno())
+            process = start(environment, lock, log.fileno())
         passed_on = 0
         try:
-            while worker.poll() is None:
+            while process.poll() is None:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
                 for number, _ in came[passed_on:]:
-                    _signal(worker, number)
+                    _signal(process, number)
                     passed_on += 1
                 if came and time.monotonic() - came[0][1] > SECONDS_TO_STOP:
-                    _signal(worker, signal.SIGKILL)
+                    _signal(process, signal.SIGKILL)
                 if status := folder.status():
                     display.show(status)
         finally:
             display.close()
-            _signal(worker, signal.SIGKILL)  # ranks that outlived their leader
-            code = worker.wait()
+            _signal(process, signal.SIGKILL)  # ranks that outlived their leader
+            code = process.wait()
     return Ended(code, came[0][0] if came else None)
-
-
-def _start(
-    command: list[str], folder: RunFolder, environment: dict[str, str], lock: int, log: int
-) -> Process:
-    """Fork the worker from the sweep's nursery if that can do it, else start it."""
-    if command == worker_command(folder.path, devices=1):
-        forked = ask_for_worker(folder.path, environment, lock=lock, log=log)
-        if forked is not None:
-            return forked
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        env=environment,
-        start_new_session=True,
-        pass_fds=(lock,),
-    )
 
 
 @contextlib.contextmanager
@@ -143,7 +150,7 @@ def _stop_signals() -> Iterator[list[tuple[int, float]]]:
             signal.signal(number, handler)
 
 
-def _signal(worker: Process, number: int) -> None:
-    """Signal the worker and all its children."""
+def _signal(process: Process, number: int) -> None:
+    """Signal a process and all its children."""
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(worker.pid, number)
+        os.killpg(process.pid, number)

@@ -100,17 +100,17 @@ class _Job:
                 seconds_spent=before.seconds_spent if before else 0.0,
             )
         )
-        return self._judge(self._start(process.worker_command(self.folder.path, self.config.trainer.devices)))
+        return self._judge(self._start(process.worker(self.folder.path, self.config.trainer.devices)))
 
-    def _start(self, command: list[str]) -> process.Ended:
+    def _start(self, start: process.Start) -> process.Ended:
         display = display_for(f"{self.config.experiment} seed {self.config.seed}", alone=self.alone)
         return process.watch(
-            command, self.folder, lock=self.lock, threads=self.config.trainer.threads, display=display
+            start, self.folder, lock=self.lock, threads=self.config.trainer.threads, display=display
         )
 
     def _score_again(self) -> Outcome:
         """Other decoding settings for a trained run: into `evaluations/`, never over `result.json`."""
-        ended = self._start(process.evaluate_command(self.folder.path, self.config))
+        ended = self._start(process.evaluation(self.folder.path, self.config))
         if ended.signal is not None:
             return self._ended("interrupted", by=ended.signal)
         return self._ended("finished") if ended.code == 0 else self._ended("failed", ended.what)

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from tests.attention_maps.models import model_of
 from tests.model.configs import FUSED, SMALL, VARIANTS, VOCABULARY
-from xformer.attention_maps.record import Recorded, record_attention
 from xformer.model.attention import Attention
 from xformer.model.masks import Mask
+from xformer.model.recording import Recorded, record_attention
 from xformer.model.seq2seq import Seq2Seq
 
 
