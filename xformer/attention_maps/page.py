@@ -17,6 +17,7 @@ import numpy as np
 from xformer.attention_maps.maps import TITLES, AttentionMaps, Grid, cells, labels
 from xformer.attention_maps.values import facts
 from xformer.errors import UserError
+from xformer.pages import policy
 
 LARGEST = 16_000_000  # weights; two bytes each, a third more in base64: 43 MB, about what browsers still open
 _STEPS = 65_535  # of a weight in 16 bits: exact to 1/131,070
@@ -30,10 +31,11 @@ def page(maps: AttentionMaps) -> bytes:
             "shorten the sentences, or write .npz"
         )
     data = facts(maps) | {"grids": [_packed(grid) for grid in maps.grids]}
-    text = _part("page.html")
+    text, style, script = (_part(name) for name in ("page.html", "page.css", "page.js"))
     for place, content in {
-        "/*STYLE*/": _part("page.css"),
-        "/*SCRIPT*/": _part("page.js"),
+        "<!--POLICY-->": policy(style, script),
+        "/*STYLE*/": style,
+        "/*SCRIPT*/": script,
         "/*DATA*/": _inert(data),  # last, so that no text is ever taken for a place
     }.items():
         before, _, after = text.partition(place)

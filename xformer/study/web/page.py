@@ -7,8 +7,6 @@ by their hashes, and lets nothing be fetched.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -17,6 +15,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from xformer.pages import policy
 from xformer.study.command import command_of
 from xformer.study.comparison import BASE
 from xformer.study.findings import Findings
@@ -79,10 +78,9 @@ def report_html(
     )
     style, script = _part("page.css"), _part("page.js")
     return environment.from_string(_part("page.html")).render(
+        policy=policy(style, script),
         style=Markup(style),
-        style_hash=_hash(style),
         script=Markup(script),
-        script_hash=_hash(script),
         runs=counted(len(runs), "run"),
         verdict=verdict,
         tables=[
@@ -156,11 +154,6 @@ def _each(row: Row, name: str) -> str:
 def _one_line(value: Any) -> Any:
     """Foreign text without what would turn the page's writing around; markup as it is."""
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _hash(content: str) -> str:
-    digest = hashlib.sha256(content.encode()).digest()
-    return "sha256-" + base64.b64encode(digest).decode()
 
 
 def _part(name: str) -> str:
