@@ -29,6 +29,7 @@ from xformer.errors import UserError
             ["model/position=t5", "model.position.max_distance=16"],
             "model.position.max_distance: 16 is not more than the 16 distances",
         ),
+        (["model.d_ff=null"], "model.d_ff: must be a whole number, not null"),
         (["model.match=size"], "model.match: must be 'none', 'params' or 'flops', not 'size'"),
         (
             ["model/position=alibi", "model.position.layout=halves"],

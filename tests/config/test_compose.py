@@ -35,7 +35,7 @@ def test_a_run_is_named_after_its_experiment_or_else_custom() -> None:
         ("model.dropout=1.0", "model.dropout: must be less than 1, not 1.0"),
         ("model.d_model=abc", "model.d_model: must be a whole number, not 'abc'"),
         ("trainer.updates=10.5", "trainer.updates: must be a whole number, not 10.5"),
-        ("trainer.updates=true", "trainer.updates: must be a whole number, not True"),
+        ("trainer.updates=true", "trainer.updates: must be a whole number, not true"),
         ("model.layers=0", "model.layers: must be greater than or equal to 1, not 0"),
         ("model.embedding_scale=3", "model.embedding_scale: must be true or false, not 3"),
         ("model.tying=two", "model.tying: must be 'three_way', 'target' or 'none', not 'two'"),
@@ -49,7 +49,6 @@ def test_a_run_is_named_after_its_experiment_or_else_custom() -> None:
         ("scale.width=-1", "scale.width: must be a positive ratio such as 1 or 1/4"),
         ("data=files", "data.dir: is missing; give data.dir=VALUE"),
         ("model.d_k=${model.d_kk}", "model.d_k: Interpolation key 'model.d_kk' not found"),
-        ("seed=1,2", "several values; add -m for one run each"),
         ("seed=-1", "seed: must be greater than or equal to 0"),
         ("nonsense", "'nonsense': write KEY=VALUE"),
         ("model.key_value_heads=3", "model.key_value_heads: 3 does not divide model.heads = 8"),
@@ -64,6 +63,11 @@ def test_a_wrong_override_is_refused_with_the_key_and_what_is_allowed(override: 
         compose([override])
     assert message in str(refusal.value)
     assert "Traceback" not in str(refusal.value)
+
+
+def test_several_values_without_a_multirun_are_refused_with_what_to_add() -> None:
+    with pytest.raises(UserError, match="several values; add -m for one run each"):
+        plan(["seed=1,2"])
 
 
 def test_every_wrong_key_is_named_at_once() -> None:
@@ -127,3 +131,26 @@ def test_an_experiment_may_set_any_key_and_the_command_overrules_it(tmp_path: Pa
     config = compose(["experiments=mine"], config_dir=tmp_path)
     assert (config.changes, config.seed, config.batch.tokens_per_update) == (("batch", "seed"), 7, 500)
     assert compose(["experiments=mine", "seed=3"], config_dir=tmp_path).seed == 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../experiments/table3/base",
+        "./table3/base",
+        "table3//base",
+        "table3/base.yaml",
+        "table3/../table3/base",
+    ],
+)
+def test_an_experiment_has_one_name_and_its_runs_one_place(name: str) -> None:
+    with pytest.raises(UserError, match="no such choice"):
+        compose([f"experiments={name}"])
+
+
+@pytest.mark.parametrize(
+    "word", ["experiments=table3/base,table3/big", "seed=range(1,4)", "seed=choice(1,2)"]
+)
+def test_several_values_are_refused_where_one_configuration_is_asked_for(word: str) -> None:
+    with pytest.raises(UserError, match=r"several values where one configuration is asked for; give one$"):
+        compose([word])

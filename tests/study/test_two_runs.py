@@ -145,7 +145,7 @@ def test_mistakes_end_with_2_and_no_traceback(
     both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", str(both[0]), str(tmp_path / "nowhere")]) == 2
-    assert "nowhere: no such folder" in capsys.readouterr().err
+    assert "nowhere: no such folder; give two folders such as" in capsys.readouterr().err
     assert main(["compare", str(both[0]), str(tmp_path)]) == 2
     assert "is not a run folder" in capsys.readouterr().err
     (both[1] / "result.json").write_text("{")

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,9 @@ SMALL = (
     "decode.extra_length=2",
 )
 
+# Libraries keep settings and caches in the home folder; a test must neither find a person's nor leave any.
+_HOME = tempfile.TemporaryDirectory(prefix="xformer-home-")
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -40,7 +44,7 @@ Start = Callable[..., subprocess.Popen[str]]
 def environment(**changes: str) -> dict[str, str]:
     """This process's environment, the package in reach, without anybody's dashboards."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("WANDB_")}
-    return clean | {"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", "HOME": "/nonexistent"} | changes
+    return clean | {"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", "HOME": _HOME.name} | changes
 
 
 def words(*arguments: str) -> list[str]:

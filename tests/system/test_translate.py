@@ -166,7 +166,7 @@ def test_a_length_asked_for_is_kept(
         (["--sample", "--beam", "2"], "--beam and --sample"),
         (["--sample", "--temperature", "0"], "temperature of 0.0"),
         (["--nbest", "5"], "5 best hypotheses from a beam of 4"),
-        (["--beam", "0"], "--beam 0"),
+        (["--beam", "0"], "--beam 0: must be greater than or equal to 1"),
         (["--min-length", "9", "--max-length", "3"], "minimum length of 9"),
         (["--input", "nowhere"], "nowhere"),
         (["--output", "nowhere/x"], "nowhere/x: cannot be written"),

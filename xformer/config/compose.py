@@ -92,6 +92,9 @@ def compose(overrides: list[str], *, config_dir: Path | None = None) -> schema.C
 
 def compose_job(overrides: list[str], *, config_dir: Path | None = None) -> Job:
     """Like `compose`, with the way in which each value was written. Raises UserError, for a sweep too."""
+    for word in overrides:
+        if _gives_several(word):
+            raise UserError(f"{word}: several values where one configuration is asked for; give one")
     planned = plan(overrides, config_dir=config_dir)
     if planned.sweep:
         raise UserError("a sweep where one configuration is asked for; give one value for each key")
@@ -107,8 +110,19 @@ def from_hydra(composed: DictConfig, choices: Mapping[str, Any], overrides: Sequ
         raise UserError(_explain(error)) from None
     # A run that names no experiment is not a row of a table, even where it equals one.
     named = any(re.match(r"\+*experiments=", word) for word in overrides)
-    config = validate({**plain, "experiment": str(choices["experiments"]) if named else "custom"})
+    config = validate({**plain, "experiment": _named(str(choices["experiments"])) if named else "custom"})
     return replace(config, model=matched(config.model, config.tokenizer.vocabulary))
+
+
+def _named(experiment: str) -> str:
+    """The experiment as a folder below `runs_dir`: in the one way to write it, and inside.
+
+    Hydra finds the file by `./table3/base`, `table3/base.yaml` or a way through other folders as well.
+    """
+    path = PurePosixPath(experiment)
+    if str(path) != experiment or path.is_absolute() or ".." in path.parts or path.suffix == ".yaml":
+        raise UserError(_no_such_choice(f"experiments/{experiment}"))
+    return experiment
 
 
 def _job(composed: DictConfig, overrides: list[str]) -> Job:
@@ -130,6 +144,14 @@ def _single_values(overrides: list[str]) -> list[str]:
     """The overrides without those that give several values; what is left says whether it is a sweep."""
     parsed = OverridesParser.create().parse_overrides(overrides)
     return [str(each.input_line) for each in parsed if not each.is_sweep_override()]
+
+
+def _gives_several(word: str) -> bool:
+    try:
+        (parsed,) = OverridesParser.create().parse_overrides([word])
+    except HydraException:  # composing says what is wrong with it
+        return False
+    return parsed.is_sweep_override()
 
 
 def _no_such_choice(path: str) -> str:

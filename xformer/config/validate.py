@@ -110,17 +110,26 @@ def _explain(detail: ErrorDetails) -> str:
             hint = f"; to choose a group write {key.replace('.', '/')}={got}" if isinstance(got, str) else ""
             return f"{key}: is a group of keys and cannot be {got!r}{hint}"
         case "literal_error":
-            return f"{key}: must be {context['expected']}, not {got!r}"
+            return f"{key}: must be {context['expected']}, not {_shown(got)}"
         case "int_type":
-            return f"{key}: must be a whole number, not {got!r}"
+            return f"{key}: must be a whole number, not {_shown(got)}"
         case "float_type" | "finite_number":
-            return f"{key}: must be a finite number, not {got!r}"
+            return f"{key}: must be a finite number, not {_shown(got)}"
         case "string_type":
-            return f"{key}: must be text, not {got!r}"
+            return f"{key}: must be text, not {_shown(got)}"
         case "bool_type":
-            return f"{key}: must be true or false, not {got!r}"
+            return f"{key}: must be true or false, not {_shown(got)}"
         case "value_error":
-            return f"{key}: {context['error']}, not {got!r}"
+            return f"{key}: {context['error']}, not {_shown(got)}"
         case _:
-            message = detail["msg"].replace("Input should", "must", 1)
-            return f"{key}: {message}, not {got!r}"
+            return f"{key}: {in_our_words(detail['msg'])}, not {_shown(got)}"
+
+
+def in_our_words(message: str) -> str:
+    """What pydantic says of a value, as the rest of our messages put it."""
+    return message.replace("Input should", "must", 1)
+
+
+def _shown(value: Any) -> str:
+    """A wrong value as it is typed: YAML has no None, True and False."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)

@@ -141,7 +141,13 @@ def _find(folder: Path, name: str) -> Path:
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
             return path
-    raise UserError(f"{folder / name} not found, nor {name}.gz. Check data.dir, the languages and the split.")
+    language = name.rpartition(".")[2]
+    names = (path.name.removesuffix(".gz") for path in folder.glob(f"*.{language}*"))
+    there = sorted({each.removesuffix(f".{language}") for each in names})
+    raise UserError(
+        f"{folder / name} not found, nor {name}.gz. Check data.dir, the languages and the split"
+        + (f"; splits in {language}: {', '.join(there)}" if there else "")
+    )
 
 
 def _measure(path: Path) -> tuple[int, str]:

@@ -9,6 +9,7 @@ import torch
 from pydantic import ValidationError
 
 from xformer.config import schema
+from xformer.config.validate import in_our_words
 from xformer.errors import UserError
 from xformer.runs.folder import RunFolder
 from xformer.runs.trained import Trained, default_device, load
@@ -27,7 +28,7 @@ def decoding(options: argparse.Namespace) -> schema.Decode:
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
         option = f"--{str(wrong['loc'][0]).replace('_', '-')}"
-        raise UserError(f"{option} {wrong['input']}: {wrong['msg']}") from None
+        raise UserError(f"{option} {wrong['input']}: {in_our_words(wrong['msg'])}") from None
 
 
 def open_run(options: argparse.Namespace, decode: schema.Decode) -> Trained:

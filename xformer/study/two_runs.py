@@ -126,10 +126,11 @@ def compare_runs(left: Path, right: Path, split: str = "test", sentences: int = 
 
 
 def _run(folder: Path) -> Run:
-    runs = collect(folder)
+    runs = collect(folder) if folder.is_dir() else []
     if len(runs) != 1 or runs[0].folder != folder:
+        wrong = "is not a run folder, it has no status.json" if folder.is_dir() else "no such folder"
         raise UserError(
-            f"{folder}: is not a run folder, it has no status.json; give two folders such as "
+            f"{folder}: {wrong}; give two folders such as "
             "runs/table3/base/tiny-grammar-s1-1a2b3c4d (`xformer status runs` lists them)"
         )
     if runs[0].state == "unreadable":
