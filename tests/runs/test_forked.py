@@ -54,7 +54,7 @@ def test_a_killed_worker_is_reported_with_the_signal(serving: None, tmp_path: Pa
     folder.path.mkdir()
     os.mkfifo(folder.status_file)  # nobody writes: the worker waits for ever
     lock = os.open(folder.path / ".lock", os.O_RDWR | os.O_CREAT)
-    with open(folder.log, "ab") as log:
+    with open(folder.log(), "ab") as log:
         worker = ask_for_worker(folder.path, os.environ, lock=lock, log=log.fileno())
     assert worker is not None
     time.sleep(0.2)

@@ -72,6 +72,29 @@ def test_an_interrupted_run_goes_on_to_the_planned_update_with_each_row_once(
         assert [int(row["update"]) for row in csv.DictReader(file)] == list(range(2, 401, 2))
 
 
+def test_a_request_to_end_is_heard_while_the_dev_set_is_translated(start: Start, tmp_path: Path) -> None:
+    arguments = (
+        "train", *SMALL, "trainer.updates=40", "trainer.validate_every=20", "data.valid_pairs=3000",
+        "trainer.validation_sentences=0", "decode.extra_length=20",
+    )  # fmt: skip
+    command = start(*arguments)
+    wait_for(lambda: status(tmp_path).get("phase") == "validating")
+    command.send_signal(signal.SIGTERM)
+    began = time.monotonic()
+    _, errors = command.communicate(timeout=60)
+    assert time.monotonic() - began < 30
+    assert command.returncode == 143, errors
+    assert status(tmp_path)["state"] == "interrupted"
+    assert status(tmp_path)["updates"] == 20
+    ended = run_in(tmp_path)(*arguments)
+    assert ended.returncode == 0, ended.stderr
+    (run,) = tmp_path.glob("runs/custom/*")
+    with (run / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["update"]) for row in rows] == list(range(2, 41, 2))
+    assert [row["update"] for row in rows if row["dev_bleu"]] == ["20", "40"]
+
+
 def test_a_killed_worker_is_a_failure_with_its_reason_and_is_tried_again(
     start: Start, tmp_path: Path
 ) -> None:

@@ -23,6 +23,12 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in printed.stdout.splitlines()]
 
 
+def exit_code(path: Path) -> int:
+    """The code that an offline record was closed with."""
+    last = records(path)[-1]
+    return int(last["exit"].get("exit_code", 0))
+
+
 def test_without_a_login_each_run_is_recorded_offline_and_closed(xformer: Command, tmp_path: Path) -> None:
     ended = xformer("train", "-m", "seed=1,2", *TRACKED, WANDB_SILENT="true")
     assert ended.returncode == 0, ended.stderr
@@ -36,10 +42,21 @@ def test_without_a_login_each_run_is_recorded_offline_and_closed(xformer: Comman
         (configuration,) = (each["run"]["config"]["update"] for each in found if each["type"] == "run")
         assert configuration["seed"] == result["seed"]
         assert configuration["row_hash"] == result["row_hash"]
+        assert configuration["parameters"] == result["parameters"]
+        assert configuration["flops_per_token"] == result["flops_per_token"]
+        assert configuration["commit"] == result["commit"]
         history = [each["history"]["item"] for each in found if each["type"] == "history"]
         with (run / "metrics.csv").open() as rows:
-            assert len(history) == len(list(csv.DictReader(rows)))
-        assert found[-1]["exit"]["exit_code"] == 0
+            written = list(csv.DictReader(rows))
+        assert "translations" in history.pop()
+        for item, row in zip(history, written, strict=True):
+            assert item["tokens"] == int(row["tokens"])
+            assert item["flops"] == 3 * result["flops_per_token"] * int(row["tokens"])
+        (table,) = (run / "tracking").rglob("*.table.json")
+        shown = json.loads(table.read_text())
+        assert shown["columns"] == ["source", "reference", "translation"]
+        assert len(shown["data"]) == 12
+        assert exit_code(file) == 0
         summary: dict[str, Any] = {}
         for each in found:
             if each["type"] == "summary":

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from xformer.training.schedule import learning_rate
+from xformer.config.compose import compose
+from xformer.training import schedule
+
+PAPER = compose(["scale=paper"]).optim
+
+
+def learning_rate(update: int, d_model: int, updates: int = 1_000_000, **optim: Any) -> float:
+    return schedule.learning_rate(update, replace(PAPER, **optim), d_model=d_model, updates=updates)
 
 
 @pytest.mark.parametrize("update", range(1, 13))
@@ -36,7 +46,8 @@ def test_the_rate_is_highest_at_the_end_of_the_warm_up() -> None:
 
 def test_the_multiplier_multiplies() -> None:
     plain, doubled = (
-        learning_rate(3, d_model=16, warmup_updates=4, multiplier=factor) for factor in (1.0, 2.0)
+        learning_rate(3, d_model=16, warmup_updates=4, learning_rate_multiplier=factor)
+        for factor in (1.0, 2.0)
     )
     assert doubled == 2 * plain
 
@@ -48,3 +59,14 @@ def test_without_warm_up_the_rate_starts_at_its_peak_and_then_falls_as_with_it()
     )
     assert without[:7] == pytest.approx([max(with_it)] * 7)
     assert without[6:] == pytest.approx(with_it[6:])
+
+
+def test_a_cool_down_takes_the_last_rates_in_a_straight_line_to_nearly_zero() -> None:
+    plain = [learning_rate(update, d_model=16, warmup_updates=7) for update in range(1, 31)]
+    cooled = [
+        learning_rate(update, d_model=16, warmup_updates=7, updates=30, cooldown_updates=9)
+        for update in range(1, 31)
+    ]
+    assert cooled[:21] == plain[:21]
+    shares = [a / b for a, b in zip(cooled[21:], plain[21:], strict=True)]
+    assert shares == pytest.approx([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1])

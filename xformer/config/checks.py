@@ -14,6 +14,7 @@ def contradictions(config: schema.Config) -> Iterator[str]:
     yield from _positions(config)
     yield from _budgets(config)
     yield from _checkpoints(config)
+    yield from _schedule(config)
 
 
 def _attention(model: schema.Model) -> Iterator[str]:
@@ -87,4 +88,12 @@ def _checkpoints(config: schema.Config) -> Iterator[str]:
         yield (
             f"decode.average: {config.decode.average} is more than trainer.keep_checkpoints = "
             f"{config.trainer.keep_checkpoints}; keep at least as many checkpoints as are averaged"
+        )
+
+
+def _schedule(config: schema.Config) -> Iterator[str]:
+    if config.optim.cooldown_updates > config.trainer.updates:
+        yield (
+            f"optim.cooldown_updates: {config.optim.cooldown_updates} is more than trainer.updates = "
+            f"{config.trainer.updates}; it is the last part of them"
         )

@@ -13,6 +13,7 @@ from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import IntervalSweep, Override
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -37,10 +38,19 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one command asks for; a sweep may hold a single job."""
+    """What one command asks for; a sweep may hold a single job.
+
+    Of a search the jobs are not known beforehand: they are then the corners of what is searched.
+    """
 
     jobs: tuple[Job, ...]
     sweep: bool
+    hydra: DictConfig = field(compare=False, repr=False)  # how Hydra will run them
+
+    @property
+    def search(self) -> bool:
+        """Whether each job follows from how the ones before it went."""
+        return self.sweep and not _by_list(self.hydra)
 
 
 def quote(value: str | Path) -> str:
@@ -71,7 +81,7 @@ def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | Non
             if not multirun and master.hydra.mode is not RunMode.MULTIRUN:
                 if len(single) < len(overrides):  # Hydra says which value is ambiguous
                     hydra_compose("train", overrides=overrides + extra)
-                return Plan((_job(master, overrides),), sweep=False)
+                return Plan((_job(master, overrides),), sweep=False, hydra=master.hydra)
             jobs = []
             for words in _points(master, overrides):
                 try:
@@ -79,7 +89,7 @@ def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | Non
                     jobs.append(_job(composed, words))
                 except UserError as error:
                     raise UserError(f"{error}\n(in the job {' '.join(words)}; nothing was started)") from None
-            return Plan(tuple(jobs), sweep=True)
+            return Plan(tuple(jobs), sweep=True, hydra=master.hydra)
     # Hydra reports some wrong choices of a group, such as model=null, as a plain ValueError.
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         raise UserError(_explain(error)) from None
@@ -136,8 +146,35 @@ def _points(master: DictConfig, overrides: list[str]) -> list[list[str]]:
     params = OmegaConf.select(master, "hydra.sweeper.params") or {}
     words = [f"{key}={value}" for key, value in params.items()] + overrides
     parsed = OverridesParser.create().parse_overrides(words)
+    if not _by_list(master.hydra):
+        return _corners(parsed)
     (points,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
     return [list(point) for point in points]
+
+
+def _by_list(hydra: DictConfig) -> bool:
+    """Whether the sweeper runs every combination, known beforehand."""
+    return str(hydra.sweeper._target_).endswith("BasicSweeper")
+
+
+def _corners(parsed: Sequence[Override]) -> list[list[str]]:
+    """Points of a search that, checked one by one, cover each value or end of each key at least once."""
+    keys = [each.get_key_element() for each in parsed]
+    values = [_ends(each) for each in parsed]
+    first = [choices[0] for choices in values]
+    points = [first]
+    for place, choices in enumerate(values):
+        points += [[*first[:place], choice, *first[place + 1 :]] for choice in choices[1:]]
+    return [[f"{key}={value}" for key, value in zip(keys, point, strict=True)] for point in points]
+
+
+def _ends(override: Override) -> list[str]:
+    value = override.value()
+    if isinstance(value, IntervalSweep):
+        return [str(value.start), str(value.end)]
+    if override.is_sweep_override():
+        return [str(each) for each in override.sweep_string_iterator()]
+    return [override.get_value_element_as_str()]
 
 
 def _single_values(overrides: list[str]) -> list[str]:
@@ -154,8 +191,15 @@ def _gives_several(word: str) -> bool:
     return parsed.is_sweep_override()
 
 
+# Engines and searches that are packages of their own, and the extra that installs each.
+_EXTRAS = {"ray": "ray", "submitit": "slurm", "optuna": "search"}
+
+
 def _no_such_choice(path: str) -> str:
     """What to choose instead, for `experiments/table3/A_h3` and the like, from the files there are."""
+    for package, extra in _EXTRAS.items():
+        if path.startswith(("hydra/launcher/", "hydra/sweeper/")) and package in path:
+            return f"{path}: is not installed; pip install 'xformer[{extra}]' (docs/engines.md)"
     root, parts = config_root(), PurePosixPath(path)
     groups = [(group, root / "conf" / group) for group in parts.parents if group.name]
     groups += [

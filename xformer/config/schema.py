@@ -226,6 +226,9 @@ class Model:
 # --- everything else -----------------------------------------------------------------------
 
 
+Precision = Literal["fp32", "bf16", "fp64"]
+
+
 @settings
 class Scale:
     """What turns the paper's numbers into sizes that fit the text and the machine."""
@@ -241,6 +244,7 @@ class Scale:
     learning_rate_multiplier: Positive
     validate_every: Count
     checkpoint_every: Count
+    precision: Precision
 
 
 @settings
@@ -301,6 +305,7 @@ class Optim:
     warmup_updates: Count
     gradient_clip: Positive | None
     warmup: Literal["linear", "none"] = "linear"
+    cooldown_updates: CountOrZero = 0
 
 
 @settings
@@ -311,13 +316,14 @@ class Trainer:
     accelerator: Literal["auto", "cpu", "gpu"]
     devices: Count
     threads: CountOrZero
-    precision: Literal["fp32", "bf16", "fp64"]
+    precision: Precision
     compile: Literal["auto", "on", "off"]
     log_every: Count
     validate_every: Count
     validation_sentences: CountOrZero
     checkpoint_every: Count
     keep_checkpoints: Count
+    num_nodes: Count = 1
 
 
 @settings
@@ -351,7 +357,14 @@ class WandbTracking:
     group: Name | None
 
 
-Tracking = Annotated[NoTracking | WandbTracking, Field(discriminator="kind")]
+@settings
+class TensorBoardTracking:
+    """TensorBoard's event files in the run folder."""
+
+    kind: Literal["tensorboard"]
+
+
+Tracking = Annotated[NoTracking | WandbTracking | TensorBoardTracking, Field(discriminator="kind")]
 
 
 @settings

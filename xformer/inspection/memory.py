@@ -180,8 +180,10 @@ def _dropout_masks(model: nn.Module, itemsize: int | None) -> list[tuple[tuple[i
 
 def _loss(config: schema.Config, sizes: Mapping[str, int], device: torch.device) -> int:
     """Bytes of the objective: states and their gradient (N, D), that of the output matrix (W, D), and the
-    logits of a chunk (C, W) with their logarithms."""
-    dtype = precision.parameter_dtype(config.trainer.precision)
+    logits of a chunk (C, W)."""
+    setting = config.trainer.precision
+    dtype = precision.parameter_dtype(setting)
+    compute = torch.bfloat16 if setting == "bf16" else dtype
     positions, width, vocabulary = sizes["B"] * sizes["T"], sizes["D"], sizes["W"]
-    logits = 2 * chunk_rows(positions, vocabulary, device) * vocabulary
-    return (2 * positions * width + vocabulary * width + logits) * dtype.itemsize
+    logits = chunk_rows(positions, vocabulary, device, compute) * vocabulary * compute.itemsize
+    return (2 * positions * width + vocabulary * width) * dtype.itemsize + logits

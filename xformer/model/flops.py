@@ -27,6 +27,11 @@ class Flops:
     source_token: int
     target_token: int
 
+    @property
+    def token(self) -> float:
+        """The mean of a source and a target token."""
+        return (self.source_token + self.target_token) / 2
+
     def training(self, source_tokens: int, target_tokens: int) -> int:
         """Operations of training on so many tokens."""
         return TRAINING * (source_tokens * self.source_token + target_tokens * self.target_token)

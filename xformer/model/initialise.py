@@ -38,7 +38,7 @@ def initialise(model: nn.Module) -> None:
             case Embedding():
                 for matrix in module.weight_WD.values():
                     nn.init.normal_(matrix, std=matrix.shape[1] ** -0.5)
-            case Learned():
+            case Learned():  # what Glorot comes to for the authors' 256 positions, within a tenth
                 nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
             case Relative():  # as T5 begins
                 nn.init.normal_(module.weight_NH, std=module.d_model**-0.5)

@@ -23,7 +23,7 @@ class Mask:
         are opened, so that the softmax stays finite, and attention then gives them zeros.
     causal: says of `allowed` that it is exactly "no key after the query", which fused kernels
         have a faster way to compute.
-    bias: (H, T, S) or (B, H, T, S), added to the scores by position schemes such as ALiBi.
+    bias: (B or 1, H, T, S), added to the scores by position schemes such as ALiBi.
     """
 
     allowed: Tensor | None = None
@@ -32,7 +32,11 @@ class Mask:
     bias: Tensor | None = None
 
     def with_bias(self, bias: Tensor | None) -> Mask:
-        return self if bias is None else replace(self, bias=bias, causal=False)
+        """Add what a position scheme returns, (H, T, S) or (B, H, T, S)."""
+        if bias is None:
+            return self
+        # Torch's fused kernel for CPUs wants all four dimensions.
+        return replace(self, bias=bias if bias.dim() == 4 else bias[None], causal=False)
 
     def select(self, rows: Tensor) -> Mask:
         """Reorder, drop or repeat the sentences of a padding mask."""

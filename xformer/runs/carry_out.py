@@ -13,7 +13,7 @@ from xformer.runs.folder import RunFolder, State
 from xformer.runs.identity import identify
 from xformer.runs.reporter import Reporter, Stop
 from xformer.runs.result import result
-from xformer.runs.tracking import Tracker
+from xformer.runs.tracking import Sample, Tracker, pick
 from xformer.runs.trained import load
 from xformer.training.fit import Outcome, Progress, fit
 
@@ -84,4 +84,6 @@ def _score(
         scored[name] = score_split(trained, prepared, split, lambda _: stop.check())
     values = result(trained, reporter.status, outcome, prepared, reporter.seconds_spent, scored)
     write_json(folder.result_file, values)
-    tracker.finished(values)
+    data, dev = prepared.evaluation("valid"), scored["dev"]
+    samples = map(Sample, data.source_lines, data.reference_lines, dev.hypotheses)
+    tracker.finished(values, pick(list(samples)))

@@ -69,9 +69,9 @@ class RunFolder:
     def result_file(self) -> Path:
         return self.path / "result.json"
 
-    @property
-    def log(self) -> Path:
-        return self.path / "log.txt"
+    def log(self, node: int = 0) -> Path:
+        """What the worker printed; each machine of a run has its own."""
+        return self.path / (f"log-node{node}.txt" if node else "log.txt")
 
     @property
     def tokenizer(self) -> Path:
@@ -139,14 +139,16 @@ class RunFolder:
         return _read(self.evaluations / f"{digest}.json")
 
     @contextlib.contextmanager
-    def claim(self) -> Iterator[int]:
+    def claim(self, node: int = 0) -> Iterator[int]:
         """Hold the folder against any other process; yields the descriptor that holds it.
 
-        A child that inherits the descriptor holds the folder too, so it stays held until both are gone,
-        and never longer, however they end. Raises BusyError that names the holder.
+        Of a run on several machines, each holds its own part. A child that inherits the descriptor holds
+        the folder too, so it stays held until both are gone, and never longer, however they end. Raises
+        BusyError that names the holder.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        name = f".lock-node{node}" if node else ".lock"
+        descriptor = os.open(self.path / name, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

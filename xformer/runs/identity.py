@@ -26,6 +26,7 @@ NEUTRAL = frozenset(
         "decode",  # a finished run is scored again, not trained again
         "trainer.accelerator",
         "trainer.devices",
+        "trainer.num_nodes",
         "trainer.threads",
         "trainer.log_every",
         "trainer.validate_every",

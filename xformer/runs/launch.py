@@ -17,8 +17,10 @@ from xformer.config.compose import Plan, from_hydra, quote, search_path
 from xformer.config.locations import config_root
 from xformer.config.scales import register_resolvers
 from xformer.files import read_json, write_json
-from xformer.runs.forked import nursery
-from xformer.runs.outcome import INTERRUPTED, Outcome, exit_code, summary
+from xformer.runs.engines import engine, hand_on
+from xformer.runs.nodes import this_node
+from xformer.runs.outcome import FAILED, INTERRUPTED, Outcome, exit_code, summary
+from xformer.runs.search import best, objective, to_go_on
 from xformer.runs.supervisor import supervise
 
 
@@ -28,8 +30,14 @@ class SweepStopped(BaseException):
 
 def launch(planned: Plan, overrides: Sequence[str], *, config_dir: Path | None = None) -> int:
     """Run the jobs that `overrides` were planned into; returns the exit code."""
+    if planned.search:
+        Path(planned.jobs[0].config.runs_dir).mkdir(parents=True, exist_ok=True)  # the study is stored there
+        overrides = [*overrides, *to_go_on(planned.hydra.sweeper)]
     if planned.sweep:
-        return _sweep(planned, overrides, config_dir)
+        code = _sweep(planned, overrides, config_dir)
+        if planned.search:
+            print(best(planned.hydra.sweeper), file=sys.stderr)
+        return code
     (job,) = planned.jobs
     outcome = supervise(job.config, job.overrides)
     print(_line(outcome), file=sys.stderr)
@@ -41,12 +49,13 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
     runs_dir = Path(planned.jobs[0].config.runs_dir).resolve()
     folder = runs_dir / ".sweeps" / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}-{os.getpid()}"
     folder.mkdir(parents=True)
-    print(f"{len(planned.jobs)} runs, into {runs_dir}", file=sys.stderr)
+    count = "a search" if planned.search else f"{len(planned.jobs)} runs"
+    print(f"{count}, into {runs_dir}", file=sys.stderr)
     # Hydra reads its command line; a launcher ships these words to each job.
     sys.argv[1:] = ["--multirun", *overrides, search_path(config_dir), f"hydra.sweep.dir={quote(folder)}"]
     stopped: int | None = None
     try:
-        with nursery():
+        with engine(planned.hydra.launcher._target_):
             hydra.main(version_base="1.3", config_path=str(config_root() / "conf"), config_name="train")(
                 _job
             )()
@@ -54,16 +63,15 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
         stopped = INTERRUPTED
     except SweepStopped as stop:
         stopped = int(str(stop))
-    outcomes = [_read(path) for path in sorted(folder.glob("outcome-*.json"))]
-    print(summary(outcomes, len(planned.jobs)), file=sys.stderr)
-    if stopped is not None:
-        return stopped
-    code = exit_code(outcomes, sweep=True)
-    return code if len(outcomes) == len(planned.jobs) else code or 1
+    except SystemExit:  # Hydra has printed what its launcher could not do
+        stopped = FAILED
+    outcomes = _outcomes(folder, planned, lost=stopped is None)
+    print(summary(outcomes, len(outcomes) if planned.search else len(planned.jobs)), file=sys.stderr)
+    return exit_code(outcomes, sweep=True) if stopped is None else stopped
 
 
-def _job(composed: DictConfig) -> None:
-    """One point of a sweep, wherever the launcher runs it."""
+def _job(composed: DictConfig) -> float:
+    """One point of a sweep, wherever the launcher runs it; returns what a search makes small."""
     register_resolvers()
     job = HydraConfig.get()
     overrides = list(job.overrides.task)
@@ -71,9 +79,31 @@ def _job(composed: DictConfig) -> None:
     alone = job.launcher._target_.endswith("BasicLauncher")
     outcome = supervise(config, overrides, sweep=True, alone=alone)
     print(_line(outcome), file=sys.stderr, flush=True)
-    write_json(Path(job.sweep.dir) / f"outcome-{job.job.num:05d}.json", dataclasses.asdict(outcome))
-    if outcome.ending == "interrupted" and alone:
-        raise SweepStopped(exit_code([outcome], sweep=True))
+    if this_node(config.trainer.num_nodes).number == 0:
+        write_json(Path(job.sweep.dir) / _OUTCOME.format(job.job.num), dataclasses.asdict(outcome))
+    if outcome.ending == "interrupted":
+        hand_on(outcome.signal)
+        if alone:
+            raise SweepStopped(exit_code([outcome], sweep=True))
+    return objective(outcome.folder)
+
+
+_OUTCOME = "outcome-{:05d}.json"
+
+
+def _outcomes(folder: Path, planned: Plan, *, lost: bool) -> list[Outcome]:
+    """How each job ended; `lost` adds those that should have ended and left no word."""
+    if planned.search:
+        return [_read(path) for path in sorted(folder.glob("outcome-*.json"))]
+    outcomes = []
+    for number, job in enumerate(planned.jobs):
+        path = folder / _OUTCOME.format(number)
+        if path.exists():
+            outcomes.append(_read(path))
+        elif lost:
+            reason = "its job was lost or cancelled; the same command runs it again"
+            outcomes.append(Outcome(job.config.experiment, job.config.seed, "failed", reason=reason))
+    return outcomes
 
 
 def _line(outcome: Outcome) -> str:

@@ -1,8 +1,9 @@
-"""What is asked of the operating system: whether a process lives, how a new one is tuned and finds us."""
+"""What is asked of the machine: whether a process lives, how one is tuned and finds us, which source runs."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -35,3 +36,24 @@ def alive(pid: int) -> bool:
     except PermissionError:  # it exists and is somebody else's
         return True
     return True
+
+
+def commit() -> str | None:
+    """The commit of the source tree that runs, with a `+` where files differ from it; None outside one."""
+    here = Path(__file__).parent
+    try:
+        head = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, timeout=5
+        )
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "--untracked-files=no"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            timeout=5,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if head.returncode:
+        return None
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -31,7 +32,7 @@ def exit_code(outcomes: Sequence[Outcome], *, sweep: bool) -> int:
     """The exit code of a command with these outcomes (docs/design.md, Contracts)."""
     for outcome in outcomes:
         if outcome.ending == "interrupted":
-            return PREEMPTED if outcome.signal in (10, 15) else INTERRUPTED  # SIGUSR1, SIGTERM
+            return INTERRUPTED if outcome.signal == signal.SIGINT else PREEMPTED
     endings = {outcome.ending for outcome in outcomes}
     if endings == {"wrong"} and not sweep:
         return WRONG

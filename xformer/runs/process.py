@@ -20,10 +20,14 @@ from xformer.runs.display import Display
 from xformer.runs.folder import RunFolder
 from xformer.runs.forked import ask_for_worker
 from xformer.runs.machine import TUNING, with_package
+from xformer.runs.nodes import ALONE, Node
 
 SECONDS_TO_STOP = 30.0
 SECONDS_BETWEEN_LOOKS = 0.2
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+# Ctrl-C, a request to end, and what clusters send some time before they end a job.
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+# Those after which a cluster wants to be told that the job should be started again.
+REQUEUING = (signal.SIGUSR1, signal.SIGUSR2)
 # Tells a worker whose child it is in all but name, so that it can stop when that process is gone.
 SUPERVISOR = "XFORMER_SUPERVISOR"
 
@@ -78,12 +82,11 @@ def plainly(command: Sequence[str]) -> Start:
     return start
 
 
-def worker(folder: Path, devices: int) -> Start:
+def worker(folder: Path, devices: int, node: Node = ALONE) -> Start:
     """Train the run in `folder`, one rank for each device; a single one is forked where a nursery is near."""
     module = ["-m", "xformer.runs.worker", str(folder)]
-    ranks = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={devices}"]
-    if devices > 1:
-        return plainly([sys.executable, *ranks, *module])
+    if devices * node.count > 1:
+        return plainly([sys.executable, "-m", "torch.distributed.run", *node.torchrun(devices), *module])
 
     def start(environment: Mapping[str, str], lock: int, log: int) -> Process:
         forked = ask_for_worker(folder, environment, lock=lock, log=log)
@@ -101,8 +104,10 @@ def evaluation(folder: Path, config: schema.Config) -> Start:
     return plainly([*command, *settings, "--split=valid", "--split=test"])
 
 
-def watch(start: Start, folder: RunFolder, *, lock: int, threads: int, display: Display) -> Ended:
-    """Start a process, its output in the run's log, and watch until it and its children are gone.
+def watch(
+    start: Start, folder: RunFolder, *, lock: int, threads: int, display: Display, node: int = 0
+) -> Ended:
+    """Start a process, its output in this node's log, and watch until it and its children are gone.
 
     A signal that asks this process to stop is passed on; what has not stopped 30 s later is killed.
     `lock` is the descriptor that holds the folder; the process holds it too.
@@ -111,7 +116,7 @@ def watch(start: Start, folder: RunFolder, *, lock: int, threads: int, display: 
     if threads:
         environment["OMP_NUM_THREADS"] = str(threads)
     with _stop_signals() as came:
-        with open(folder.log, "ab") as log:
+        with open(folder.log(node), "ab") as log:
             process = start(environment, lock, log.fileno())
         passed_on = 0
         try:
@@ -128,7 +133,9 @@ def watch(start: Start, folder: RunFolder, *, lock: int, threads: int, display: 
             display.close()
             _signal(process, signal.SIGKILL)  # ranks that outlived their leader
             code = process.wait()
-    return Ended(code, came[0][0] if came else None)
+    asked = [number for number, _ in came]
+    telling = [number for number in asked if number in REQUEUING]
+    return Ended(code, next(iter(telling + asked), None))
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from xformer.model.flops import flops
 from xformer.runs.evaluation import Evaluation
 from xformer.runs.folder import Status
 from xformer.runs.identity import decoding_hash
+from xformer.runs.machine import commit
 from xformer.runs.trained import Trained
 from xformer.training.fit import Outcome
 
@@ -50,7 +50,7 @@ def result(
         "parameters": counted,
         "parameters_closed_form": sum(parameters(config.model, vocabulary).values()),
         # One forward pass, the mean of a source and a target token; training costs three times as much.
-        "flops_per_token": (cost.source_token + cost.target_token) / 2,
+        "flops_per_token": cost.token,
         "flops_per_source_token": cost.source_token,
         "flops_per_target_token": cost.target_token,
         "updates": outcome.updates,
@@ -65,27 +65,6 @@ def result(
                    "extra_length": config.decode.extra_length},
         "decoding_hash": decoding_hash(config.decode),
     } | {name: evaluation.summary() for name, evaluation in evaluations.items()}  # fmt: skip
-
-
-def commit() -> str | None:
-    """The commit of the source tree that runs, with a `+` where files differ from it; None outside one."""
-    here = Path(__file__).parent
-    try:
-        head = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, timeout=5
-        )
-        changed = subprocess.run(
-            ["git", "status", "--porcelain", "--untracked-files=no"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            timeout=5,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    if head.returncode:
-        return None
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
 def device_name() -> str:

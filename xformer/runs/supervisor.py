@@ -19,7 +19,9 @@ from xformer.runs import process
 from xformer.runs.display import display_for
 from xformer.runs.failures import forget_failure, record_failure
 from xformer.runs.folder import BusyError, RunFolder, Status
+from xformer.runs.following import follow
 from xformer.runs.identity import Identity, decoding_hash, identify, telling
+from xformer.runs.nodes import Node, this_node
 from xformer.runs.outcome import Ending, Outcome
 
 
@@ -33,6 +35,7 @@ def supervise(
     """
     began = time.monotonic()
     try:
+        node = this_node(config.trainer.num_nodes)
         prepared = prepare(config)
     except UserError as error:
         if sweep:
@@ -47,8 +50,11 @@ def supervise(
     )
     folder = RunFolder(Path(config.runs_dir) / config.experiment / identity.name)
     try:
-        with folder.claim() as lock:
-            ended = _Job(config, telling(overrides), identity, folder, lock, alone).run()
+        if node.number > 0:
+            ended = follow(config, folder, node)
+        else:
+            with folder.claim() as lock:
+                ended = _Job(config, telling(overrides), identity, folder, lock, alone, node).run()
     except BusyError as error:
         ended = _outcome(config, "refused", folder, str(error))
     except OSError as error:
@@ -77,6 +83,7 @@ class _Job:
     folder: RunFolder
     lock: int
     alone: bool
+    node: Node
 
     def run(self) -> Outcome:
         before = self.folder.status()
@@ -100,7 +107,8 @@ class _Job:
                 seconds_spent=before.seconds_spent if before else 0.0,
             )
         )
-        return self._judge(self._start(process.worker(self.folder.path, self.config.trainer.devices)))
+        devices = self.config.trainer.devices
+        return self._judge(self._start(process.worker(self.folder.path, devices, self.node)))
 
     def _start(self, start: process.Start) -> process.Ended:
         display = display_for(f"{self.config.experiment} seed {self.config.seed}", alone=self.alone)

@@ -1,91 +1,97 @@
-"""Trackers are copies of what the run folder says; each run has its own, closed with the run's true state.
-
-Weights & Biases is online where a key or a login is found, else offline under RUN/tracking; it never asks.
-"""
+"""Trackers are copies of what the run folder says; each run has its own, closed with the run's true state."""
 
 from __future__ import annotations
 
 import contextlib
-import netrc
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from lightning.pytorch.loggers import Logger
 
 from xformer.config import schema
 from xformer.config.validate import dump
+from xformer.model.accounting import parameters
+from xformer.model.flops import flops
 from xformer.runs.folder import RunFolder, State, Status
+from xformer.runs.machine import commit
+
+SAMPLES = 20  # translations of the dev set that a tracker shows
 
 
-@dataclass
-class Tracker:
-    """Where numbers go while a run is under way; `state` is how the run ended."""
+@dataclass(frozen=True)
+class Sample:
+    """One sentence of the dev set and what the run made of it."""
 
-    loggers: Sequence[Logger] = ()
-    state: State = "failed"  # until somebody knows better
-    scores: dict[str, Any] = field(default_factory=dict)
+    source: str
+    reference: str
+    hypothesis: str
 
-    def finished(self, result: dict[str, Any]) -> None:
-        """Keep the final scores for the tracker's summary."""
-        self.scores = {
-            f"{split}/{name}": value
-            for split in ("dev", "test")
-            for name, value in result[split].items()
-            if isinstance(value, (int, float))
-        } | {
-            name: result[name]
-            for name in ("parameters", "flops_per_token", "train_tokens_per_second", "commit")
-        }
+
+class Tracker(Protocol):
+    """Where numbers go while a run is under way."""
+
+    loggers: Sequence[Logger]
+    state: State  # how the run ended
+
+    def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
+        """Keep what `result.json` says, and some translations."""
+
+
+class Nothing:
+    """No tracker, or a rank that only trains along."""
+
+    def __init__(self) -> None:
+        self.loggers: Sequence[Logger] = ()
+        self.state: State = "failed"
+
+    def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
+        """Keep nothing."""
 
 
 @contextlib.contextmanager
 def tracking(folder: RunFolder, status: Status, *, first: bool) -> Iterator[Tracker]:
-    """The trackers of one run, closed on every way out; only the first rank has any."""
+    """The tracker of one run, closed on every way out; only the first rank has one."""
     config = folder.config()
-    if not first or not isinstance(config.tracking, schema.WandbTracking):
-        yield Tracker()
-        return
-    logger = _wandb(config, config.tracking, folder, status)
-    tracker = Tracker([logger])
-    try:
-        yield tracker
-    finally:
-        run = logger.experiment
-        run.summary.update({"state": tracker.state, **tracker.scores})
-        run.finish(exit_code=0 if tracker.state in ("finished", "diverged") else 1)
+    if first and isinstance(config.tracking, schema.WandbTracking):
+        from xformer.runs.wandb_tracking import wandb_run
+
+        with wandb_run(config, config.tracking, folder, status) as tracker:
+            yield tracker
+    elif first and isinstance(config.tracking, schema.TensorBoardTracking):
+        from xformer.runs.tensorboard_tracking import tensorboard_run
+
+        with tensorboard_run(config, folder, status) as tracker:
+            yield tracker
+    else:
+        yield Nothing()
 
 
-def _wandb(config: schema.Config, settings: schema.WandbTracking, folder: RunFolder, status: Status) -> Any:
-    import wandb
-    from lightning.pytorch.loggers import WandbLogger
-
-    folder.tracking.mkdir(exist_ok=True)
-    offline = settings.mode == "offline" or (settings.mode == "auto" and not _has_login())
-    return WandbLogger(
-        project=settings.project,
-        entity=settings.entity,
-        name=f"{config.experiment} s{config.seed}",
-        id=status.run_id,
-        resume="allow",
-        group=settings.group or config.experiment,
-        tags=[config.experiment, config.scale.name],
-        save_dir=str(folder.tracking),
-        mode="offline" if offline else "online",
-        config=dump(config) | {"row_hash": status.row_hash, "overrides": status.overrides},
-        settings=wandb.Settings(silent=True, console="off", disable_git=True, save_code=False),
-    )
+def facts(config: schema.Config, status: Status) -> dict[str, Any]:
+    """What a run is found by on a dashboard: its configuration, and what follows from it."""
+    vocabulary = config.tokenizer.vocabulary
+    return dump(config) | {
+        "row_hash": status.row_hash,
+        "overrides": status.overrides,
+        "commit": commit(),
+        "parameters": sum(parameters(config.model, vocabulary).values()),
+        "flops_per_token": flops(config.model, vocabulary).token,
+    }
 
 
-def _has_login() -> bool:
-    """A key in the environment or a login on this machine; asking the library could end in a prompt."""
-    if os.environ.get("WANDB_API_KEY"):
-        return True
-    host = os.environ.get("WANDB_BASE_URL", "api.wandb.ai").removeprefix("https://").removeprefix("http://")
-    path = os.environ.get("NETRC") or Path.home() / ".netrc"
-    try:
-        return netrc.netrc(str(path)).authenticators(host.rstrip("/")) is not None
-    except (OSError, netrc.NetrcParseError):
-        return False
+def scores(result: dict[str, Any]) -> dict[str, float]:
+    """The final scores of a result and what they cost, flat."""
+    found = {
+        f"{split}/{name}": float(value)
+        for split in ("dev", "test")
+        for name, value in result[split].items()
+        if isinstance(value, (int, float))
+    }
+    cost = ("parameters", "flops_per_token", "train_tokens_per_second", "peak_memory_bytes", "wall_seconds")
+    return found | {name: float(result[name]) for name in cost}
+
+
+def pick(lines: Sequence[Sample]) -> list[Sample]:
+    """Some of them, spread over the whole."""
+    step = max(1, len(lines) // SAMPLES)
+    return list(lines[::step][:SAMPLES])

@@ -28,7 +28,7 @@ def work(folder: RunFolder) -> int:
     logging.basicConfig(
         level=logging.INFO if first else logging.WARNING,
         stream=sys.stdout,
-        format="%(asctime)s %(message)s",
+        format="%(asctime)s.%(msecs)03d %(message)s",
         datefmt="%Y-%m-%d %H:%M:%S",
     )
     reporter = Reporter(folder, first)

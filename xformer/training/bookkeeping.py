@@ -58,6 +58,7 @@ class Bookkeeping(lightning.Callback):
         folder: Path,
         *,
         updates_per_epoch: int,
+        flops_per_token: float,
         watch: DivergenceWatch,
         validation: Validation,
         reporter: Reporter,
@@ -72,6 +73,7 @@ class Bookkeeping(lightning.Callback):
         self._checkpoints = folder / "checkpoints"
         self._metrics = MetricsFile(folder / "metrics.csv")
         self._updates_per_epoch = updates_per_epoch
+        self._flops_per_token = flops_per_token
         self._watch = watch
         self._validation = validation
         self._reporter = reporter
@@ -245,7 +247,9 @@ class Bookkeeping(lightning.Callback):
             self._metrics.append(row)
             self._reporter.log(row)
         for logger in trainer.loggers:
-            logger.log_metrics(row.numbers(), step=self.updates)
+            logger.log_metrics(
+                row.numbers() | {"flops": self._flops_per_token * row.tokens}, step=self.updates
+            )
 
     def _epochs(self) -> float:
         return self.updates / self._updates_per_epoch

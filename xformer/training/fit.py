@@ -19,6 +19,7 @@ from xformer.data.plan import UpdatePlan
 from xformer.data.prepare import Prepared
 from xformer.errors import UserError
 from xformer.model import build
+from xformer.model.flops import TRAINING, flops
 from xformer.training import checkpoints, precision, seeding
 from xformer.training.bookkeeping import Bookkeeping, State
 from xformer.training.compiling import training_forward
@@ -88,6 +89,7 @@ def fit(
         config,
         folder,
         updates_per_epoch=plan.updates_per_epoch,
+        flops_per_token=TRAINING * flops(config.model, vocabulary).token,
         watch=DivergenceWatch(vocabulary=vocabulary, warmup_updates=config.optim.warmup_updates),
         validation=Validation(config, prepared, ranks),
         reporter=Reporter(report if ranks.rank == 0 else _nobody, settings.updates),
@@ -97,6 +99,8 @@ def fit(
     with quiet():
         trainer = build_trainer(ranks, local_world(settings), folder, callback=books, loggers=loggers)
         if ranks.rank == 0:
+            if precision.slow_here(settings.precision, ranks.device):
+                _log.warning("this processor has no bfloat16: trainer.precision=fp32 would be faster here")
             _log.info("training from update %d to %d on %s", start, settings.updates, ranks.describe())
         trainer.fit(module, train_dataloaders=Stream(loader), ckpt_path=resume, weights_only=True)
     if ranks.rank == 0 and books.reason is not None:

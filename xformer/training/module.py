@@ -52,12 +52,9 @@ class TranslationModule(lightning.LightningModule):
 
     def learning_rate(self, update: int) -> float:
         """The rate of an update, counted from 1."""
+        config = self.config
         return learning_rate(
-            update,
-            d_model=self.config.model.d_model,
-            warmup_updates=self.config.optim.warmup_updates,
-            multiplier=self.config.optim.learning_rate_multiplier,
-            warmup=self.config.optim.warmup,
+            update, config.optim, d_model=config.model.d_model, updates=config.trainer.updates
         )
 
     def training_step(self, update: Update) -> dict[str, Tensor]:

@@ -23,8 +23,8 @@ from xformer.training.precision import matmul_dtype
 if TYPE_CHECKING:
     from xformer.model.seq2seq import Seq2Seq
 
-# Logits in one chunk: few enough to stay near a processor's caches, enough to keep it busy.
-_CHUNK = {"cpu": 2**22, "cuda": 2**25}
+# Bytes of logits in one chunk: few enough to stay near a processor's caches, enough to keep it busy.
+_CHUNK = {"cpu": 2**23, "cuda": 2**27}
 _FEWEST_ROWS = 256  # with fewer, adding up the weight's gradient once a chunk costs more than is won
 
 
@@ -50,10 +50,10 @@ def real_positions(target_BT: Tensor) -> Tensor:
     return target_BT.flatten().ne(PAD).nonzero().squeeze(1)
 
 
-def chunk_rows(positions: int, vocabulary: int, device: torch.device) -> int:
+def chunk_rows(positions: int, vocabulary: int, device: torch.device, dtype: torch.dtype) -> int:
     """How many of the positions have their logits in memory at a time."""
-    numbers = _CHUNK.get(device.type, _CHUNK["cpu"])
-    return max(1, min(positions, max(_FEWEST_ROWS, numbers // vocabulary)))
+    row = vocabulary * dtype.itemsize
+    return max(1, min(positions, max(_FEWEST_ROWS, _CHUNK.get(device.type, _CHUNK["cpu"]) // row)))
 
 
 def output_weight(model: Seq2Seq) -> Tensor:
@@ -83,55 +83,31 @@ def _sums(
     weight = weight_WD.to(compute)
     nll_sum = weight_WD.new_zeros(())
     lse_sum = weight_WD.new_zeros(())
-    room = _Room(len(hidden_ND), weight_WD, compute)
-    for start in range(0, len(target_N), room.rows):
-        rows = slice(start, start + room.rows)
-        hidden_CD, target_C1 = hidden_ND[rows].to(compute), target_N[rows, None]
-        logits_CW = room.project(hidden_CD, weight)
-        reference_C1 = logits_CW.gather(1, target_C1)
-        log_p_CW = room.log_softmax(logits_CW)
-        nll_C1 = -log_p_CW.gather(1, target_C1)
-        nll_sum += nll_C1.sum()
-        lse_sum += (nll_C1 + reference_C1).sum()
+    rows = chunk_rows(len(hidden_ND), len(weight), weight.device, compute)
+    # Memory for the logits of a chunk, used for each in turn: fresh pages would cost as much again.
+    room_CW = weight.new_empty(rows, len(weight))
+    for start in range(0, len(target_N), rows):
+        chunk = slice(start, start + rows)
+        hidden_CD, target_C1 = hidden_ND[chunk].to(compute), target_N[chunk, None]
+        logits_CW = torch.mm(hidden_CD, weight.T, out=room_CW[: len(hidden_CD)])
+        reference_C1 = logits_CW.gather(1, target_C1).to(weight_WD.dtype)
+        largest_C1 = logits_CW.amax(1, keepdim=True).to(weight_WD.dtype)
+        p_CW = torch.softmax(logits_CW, 1, out=logits_CW)
+        # The largest probability is at least 1 / W, that of the reference may be too small for a number.
+        lse_C1 = largest_C1 - p_CW.amax(1, keepdim=True).to(weight_WD.dtype).log()
+        nll_sum += (lse_C1 - reference_C1).sum()
+        lse_sum += lse_C1.sum()
         if gradients is not None:
             # Of the loss by the logits: probabilities, less 1 − ε at the reference.
-            gradient_CW = log_p_CW.exp_()
-            gradient_CW.scatter_add_(1, target_C1, torch.full_like(nll_C1, smoothing - 1))
-            gradient = room.narrow(gradient_CW)
-            gradients[0][rows] += gradient @ weight
-            _add_product(gradients[1], gradient.T, hidden_CD)
+            places = torch.arange(len(p_CW), device=p_CW.device), target_C1[:, 0]
+            gradient_CW = p_CW.index_put_(places, p_CW.new_tensor(smoothing - 1), accumulate=True)
+            gradients[0][chunk] += gradient_CW @ weight
+            _add_product(gradients[1], gradient_CW.T, hidden_CD)
     mean_D, sum_D = weight_WD.mean(0), hidden_ND.to(weight_WD.dtype).sum(0)
     if gradients is not None:
         gradients[0].sub_(smoothing * mean_D)
         gradients[1].sub_(smoothing / len(weight_WD) * sum_D)
     return (1 - smoothing) * nll_sum + smoothing * (lse_sum - sum_D.dot(mean_D)), nll_sum
-
-
-class _Room:
-    """Memory for the logits of a chunk, used for each in turn: fresh pages would cost as much again."""
-
-    def __init__(self, positions: int, weight_WD: Tensor, compute: torch.dtype) -> None:
-        self.rows = chunk_rows(positions, len(weight_WD), weight_WD.device)
-        self._logits_CW = weight_WD.new_empty(self.rows, len(weight_WD))
-        self._log_p_CW = torch.empty_like(self._logits_CW)
-        exact = compute == weight_WD.dtype
-        self._narrow_CW = None if exact else torch.empty_like(self._logits_CW, dtype=compute)
-
-    def project(self, hidden_CD: Tensor, weight_WD: Tensor) -> Tensor:
-        """Logits, multiplied in the type of the arguments and kept in that of the model's weights."""
-        logits_CW = self._logits_CW[: len(hidden_CD)]
-        if self._narrow_CW is None:
-            return torch.mm(hidden_CD, weight_WD.T, out=logits_CW)
-        return logits_CW.copy_(torch.mm(hidden_CD, weight_WD.T, out=self._narrow_CW[: len(hidden_CD)]))
-
-    def log_softmax(self, logits_CW: Tensor) -> Tensor:
-        return torch.log_softmax(logits_CW, dim=1, out=self._log_p_CW[: len(logits_CW)])
-
-    def narrow(self, gradient_CW: Tensor) -> Tensor:
-        """The gradient in the type in which it will be multiplied."""
-        if self._narrow_CW is None:
-            return gradient_CW
-        return self._narrow_CW[: len(gradient_CW)].copy_(gradient_CW)
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:

@@ -32,3 +32,8 @@ def matmul_dtype(tensor: torch.Tensor) -> torch.dtype:
     """The type in which a matrix product of `tensor` is computed here: autocast's, where it is on."""
     kind = tensor.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else tensor.dtype
+
+
+def slow_here(setting: Setting, device: torch.device) -> bool:
+    """Whether a processor lacks the instructions, so that single precision would be faster."""
+    return setting == "bf16" and device.type == "cpu" and not torch.ops.mkldnn._is_mkldnn_bf16_supported()

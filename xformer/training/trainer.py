@@ -29,11 +29,12 @@ def find_ranks(settings: schema.Trainer) -> Ranks:
 
     Raises UserError where the GPUs asked for are not there, or the processes are not.
     """
-    world = int(os.environ.get("WORLD_SIZE", "1")) if settings.devices > 1 else 1
-    if world != settings.devices:
+    planned = settings.devices * settings.num_nodes
+    world = int(os.environ.get("WORLD_SIZE", "1")) if planned > 1 else 1
+    if world != planned:
         raise UserError(
-            f"trainer.devices={settings.devices} needs as many processes under torchrun; here is {world}. "
-            "`xformer train` starts them by itself."
+            f"trainer.devices={settings.devices} trainer.num_nodes={settings.num_nodes} needs {planned} "
+            f"processes under torchrun; here is {world}. `xformer train` starts them by itself."
         )
     rank, local_rank = (int(os.environ[name]) if world > 1 else 0 for name in ("RANK", "LOCAL_RANK"))
     present = torch.cuda.device_count()
@@ -49,7 +50,7 @@ def find_ranks(settings: schema.Trainer) -> Ranks:
 
 def local_world(settings: schema.Trainer) -> int:
     """Processes of the run on this machine."""
-    return int(os.environ["LOCAL_WORLD_SIZE"]) if settings.devices > 1 else 1
+    return int(os.environ["LOCAL_WORLD_SIZE"]) if settings.devices * settings.num_nodes > 1 else 1
 
 
 def build_trainer(

@@ -1,0 +1,64 @@
+"""A search by Optuna's sweeper: what it makes small, how it goes on, what it has found (sweeps/lr.yaml)."""
+
+from __future__ import annotations
+
+import logging
+import math
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from xformer.runs.folder import RunFolder
+
+
+def objective(folder: str | None) -> float:
+    """Perplexity on the dev set after the last update; NaN, a failed trial to Optuna, where there is none."""
+    result = RunFolder(Path(folder)).result() if folder else None
+    return float(result["dev"]["perplexity"]) if result else math.nan
+
+
+def to_go_on(sweeper: DictConfig) -> list[str]:
+    """Overrides that let a stored study end at `n_trials` in all, a trial that was cut short first.
+
+    Optuna's sweeper by itself adds `n_trials` at each start, and a sampler with a fixed seed then draws the
+    same points again.
+    """
+    if not (sweeper.get("storage") and sweeper.get("study_name")):
+        return []
+    import optuna
+
+    optuna.logging.set_verbosity(logging.WARNING)
+    study = optuna.create_study(
+        storage=sweeper.storage,
+        study_name=sweeper.study_name,
+        direction=_direction(sweeper),
+        load_if_exists=True,
+    )
+    states = optuna.trial.TrialState
+    for trial in study.get_trials(states=(states.RUNNING,)):
+        study.tell(trial.number, state=states.FAIL)
+        study.enqueue_trial(trial.params)
+    done = len(study.get_trials(states=(states.COMPLETE, states.PRUNED)))
+    words = [f"hydra.sweeper.n_trials={max(0, sweeper.n_trials - done)}"]
+    if (seed := sweeper.sampler.get("seed")) is not None:
+        words.append(f"hydra.sweeper.sampler.seed={seed + len(study.trials)}")
+    return words
+
+
+def best(sweeper: DictConfig) -> str:
+    """The best trial of a stored study, in a line."""
+    if not (sweeper.get("storage") and sweeper.get("study_name")):
+        return "the study was not stored (hydra.sweeper.storage)"
+    import optuna
+
+    study = optuna.load_study(storage=sweeper.storage, study_name=sweeper.study_name)
+    trials = study.get_trials(states=(optuna.trial.TrialState.COMPLETE,))
+    if not trials:
+        return "no trial of the search has finished"
+    found = study.best_trial
+    words = " ".join(f"{key}={value}" for key, value in found.params.items())
+    return f"best of {len(trials)}: dev perplexity {found.value:.4g} with {words}"
+
+
+def _direction(sweeper: DictConfig) -> str:
+    return str(getattr(sweeper.direction, "name", sweeper.direction))

@@ -1,0 +1,51 @@
+"""TensorBoard: event files under RUN/tracking, for `tensorboard --logdir runs`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from lightning.pytorch.loggers import Logger, TensorBoardLogger
+
+from xformer.config import schema
+from xformer.runs.folder import RunFolder, State, Status
+from xformer.runs.tracking import Sample, facts, scores
+
+
+class _TensorBoard:
+    def __init__(self, logger: TensorBoardLogger, known: dict[str, Any]) -> None:
+        self.loggers: Sequence[Logger] = (logger,)
+        self.state: State = "failed"  # until somebody knows better
+        self._logger, self._known = logger, known
+
+    def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
+        self._logger.log_hyperparams(self._known, scores(result))
+        lines = ["source | reference | translation", "--- | --- | ---"]
+        lines += [" | ".join(map(_cell, (each.source, each.reference, each.hypothesis))) for each in samples]
+        self._logger.experiment.add_text("translations", "\n".join(lines), result["updates"])
+
+    def close(self) -> None:
+        self._logger.experiment.add_text("state", self.state)
+        self._logger.finalize("success" if self.state in ("finished", "diverged") else "failed")
+
+
+@contextlib.contextmanager
+def tensorboard_run(config: schema.Config, folder: RunFolder, status: Status) -> Iterator[_TensorBoard]:
+    """The run's own event file; what a resumed run writes takes the place of what it repeats."""
+    logger = TensorBoardLogger(
+        str(folder.tracking), name="tensorboard", version="", default_hp_metric=False,
+        purge_step=status.updates or None,
+    )  # fmt: skip
+    tracker = _TensorBoard(logger, facts(config, status))
+    try:
+        yield tracker
+    finally:
+        tracker.close()
+
+
+def _cell(text: str) -> str:
+    """Text as a cell of a Markdown table, where it means itself."""
+    for character in "\\`*_{}[]<>#|":
+        text = text.replace(character, f"\\{character}")
+    return text

@@ -1,0 +1,81 @@
+"""Weights & Biases: online where a key or login is found, else offline under RUN/tracking; it never asks."""
+
+from __future__ import annotations
+
+import contextlib
+import netrc
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import wandb
+from lightning.pytorch.loggers import Logger, WandbLogger
+
+from xformer.config import schema
+from xformer.runs.folder import RunFolder, State, Status
+from xformer.runs.tracking import Sample, facts, scores
+
+
+class _Wandb:
+    def __init__(self, logger: WandbLogger) -> None:
+        self.loggers: Sequence[Logger] = (logger,)
+        self.state: State = "failed"  # until somebody knows better
+        self._logger, self._run = logger, logger.experiment
+
+    def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
+        self._run.summary.update(scores(result) | {"commit": result["commit"]})
+        self._logger.log_table(
+            "translations",
+            columns=["source", "reference", "translation"],
+            data=[[each.source, each.reference, each.hypothesis] for each in samples],
+            step=result["updates"],
+        )
+
+    def close(self) -> None:
+        self._run.summary.update({"state": self.state})
+        self._run.finish(exit_code=0 if self.state in ("finished", "diverged") else 1)
+
+
+@contextlib.contextmanager
+def wandb_run(
+    config: schema.Config, settings: schema.WandbTracking, folder: RunFolder, status: Status
+) -> Iterator[_Wandb]:
+    """The run's own record, gone on with where the run is, closed with its state."""
+    folder.tracking.mkdir(exist_ok=True)
+    offline = settings.mode == "offline" or (settings.mode == "auto" and not _has_login())
+    logger = WandbLogger(
+        project=settings.project,
+        entity=settings.entity,
+        name=f"{config.experiment} s{config.seed}",
+        id=_agents_id() or status.run_id,
+        resume="allow",
+        group=settings.group or config.experiment,
+        tags=[config.experiment, config.scale.name],
+        save_dir=str(folder.tracking),
+        mode="offline" if offline else "online",
+        config=facts(config, status),
+        settings=wandb.Settings(silent=True, console="off", disable_git=True, save_code=False),
+    )
+    tracker = _Wandb(logger)
+    try:
+        yield tracker
+    finally:
+        tracker.close()
+
+
+def _agents_id() -> str | None:
+    """The id that a wandb agent expects the run it has started to report under (sweeps/wandb.yaml)."""
+    return os.environ.get("WANDB_RUN_ID") if "WANDB_SWEEP_ID" in os.environ else None
+
+
+def _has_login() -> bool:
+    """A key in the environment or a login on this machine; asking the library could end in a prompt."""
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    host = os.environ.get("WANDB_BASE_URL", "api.wandb.ai").removeprefix("https://").removeprefix("http://")
+    path = os.environ.get("NETRC") or Path.home() / ".netrc"
+    try:
+        return netrc.netrc(str(path)).authenticators(host.rstrip("/")) is not None
+    except (OSError, netrc.NetrcParseError):
+        return False
