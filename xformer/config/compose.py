@@ -227,6 +227,8 @@ def _explain(error: Exception) -> str:
         return f"{key}: is missing; give {key}=VALUE"
     if found := re.search(r"Could not find '([^']+)'", text):
         return _no_such_choice(found[1])
+    if "args_no_hyphens" in text:
+        return "sweeps=wandb: is led by wandb's server; start it with wandb sweep sweeps/wandb.yaml"
     if text.startswith("Ambiguous value"):
         return f"{text.splitlines()[0]}: several values; add -m for one run each, or quote the value"
     if text.startswith("Error parsing override") or "no viable alternative" in text:
