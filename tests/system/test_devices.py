@@ -21,6 +21,7 @@ DROPOUT = (
     "model.dropout=0.3",
 )
 CPU = "trainer.accelerator=cpu"
+MICRO = ("batch.tokens_per_update=500", "batch.tokens_per_device=130")  # several to an update
 
 
 def losses(run: Path) -> list[float]:
@@ -31,7 +32,7 @@ def losses(run: Path) -> list[float]:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("alone")
-    ended = run_in(folder)("train", *DROPOUT, "batch.tokens_per_device=60")
+    ended = run_in(folder)("train", *DROPOUT, *MICRO)
     assert ended.returncode == 0, ended.stderr
     (run,) = folder.glob("runs/custom/*")
     return run
@@ -50,7 +51,7 @@ def assert_same(run: Path, other: Path) -> None:
 
 
 def test_two_ranks_have_the_losses_of_one(alone: Path, xformer: Command, tmp_path: Path) -> None:
-    ended = xformer("train", *DROPOUT, "batch.tokens_per_device=60", "trainer.devices=2", CPU)
+    ended = xformer("train", *DROPOUT, *MICRO, "trainer.devices=2", CPU)
     assert ended.returncode == 0, ended.stderr
     (run,) = tmp_path.glob("runs/custom/*")
     assert_same(alone, run)
@@ -63,7 +64,7 @@ def test_two_machines_have_the_losses_of_one(alone: Path, tmp_path: Path) -> Non
     commands = []
     for number in (1, 0):  # whichever comes first
         told = environment(NODE_RANK=str(number), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
-        arguments = words("train", *DROPOUT, "batch.tokens_per_device=60", "trainer.num_nodes=2", CPU)
+        arguments = words("train", *DROPOUT, *MICRO, "trainer.num_nodes=2", CPU)
         commands.append(
             subprocess.Popen(arguments, cwd=tmp_path, env=told, stderr=subprocess.PIPE, text=True)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import subprocess
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.system.test_tracking import exit_code
 
 JOBS = {
     "rank": "trainer: {devices: 2, accelerator: cpu}",
-    "data": "defaults: [{override /data: files}]\ndata: {dir: nowhere, source: a, target: b}",
+    "data": "data: {dir: nowhere, source: a, target: b}",
     "exit": "",
     "diverge": "optim: {learning_rate_multiplier: 1.0e35}",
     "kill": "",
@@ -28,10 +29,11 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
     for name, text in JOBS.items():
         path = folder / "own" / "experiments" / "sick" / f"{name}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# @package _global_\n{text}\n")
+        data = "files" if name == "data" else "small"
+        path.write_text(f"# @package _global_\ndefaults: [{{override /data: {data}}}]\n{text}\n")
     names = ",".join(f"sick/{name}" for name in JOBS)
     sizes = [word for word in SMALL if not word.startswith(("data.", "tracking"))]
-    # Data of the built-in language in small, for the jobs that use it: a group's file can be overridden too.
+    # The built-in language in small, as a choice of the user's own.
     grammar = folder / "own" / "data" / "small.yaml"
     grammar.parent.mkdir()
     grammar.write_text(
@@ -39,7 +41,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
         "train_pairs: 300\nvalid_pairs: 12\ntest_pairs: 15\nlong_pairs: 5\n"
     )
     ended = run_in(folder)(
-        "train", "-m", "--config-dir", "own", f"experiments={names}", "data=small", *sizes,
+        "train", "-m", "--config-dir", "own", f"experiments={names}", *sizes,
         PYTHONPATH=f"{SABOTEUR}:{REPOSITORY}", WANDB_SILENT="true",
     )  # fmt: skip
     return folder, ended
@@ -70,9 +72,24 @@ def test_the_last_job_finishes_and_no_process_is_left(
     assert left.stdout == ""
 
 
+def test_a_failing_rank_ends_its_run_soon(
+    sweep: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    folder, _ = sweep
+    (run,) = (folder / "runs" / "sick" / "rank").iterdir()
+    status = status_of(run)
+    assert (status["state"], status["updates"]) == ("failed", 0)
+    (line,) = (
+        line for line in (run / "log.txt").read_text().splitlines() if "closing signal SIGTERM" in line
+    )
+    failed = datetime.datetime.strptime(line.split()[1], "%H:%M:%S.%f").time()
+    ended = datetime.datetime.fromtimestamp(status["ended"])
+    assert (ended - datetime.datetime.combine(ended.date(), failed)).total_seconds() < 30
+
+
 @pytest.mark.parametrize(
     ("name", "state", "code"),
-    [("rank", "failed", 1), ("exit", "failed", 1), ("diverge", "diverged", 0), ("well", "finished", 0)],
+    [("exit", "failed", 1), ("diverge", "diverged", 0), ("well", "finished", 0)],
 )
 def test_each_tracker_is_closed_with_the_state_of_its_run(
     sweep: tuple[Path, subprocess.CompletedProcess[str]], name: str, state: str, code: int

@@ -48,7 +48,7 @@ def test_without_a_login_each_run_is_recorded_offline_and_closed(xformer: Comman
         history = [each["history"]["item"] for each in found if each["type"] == "history"]
         with (run / "metrics.csv").open() as rows:
             written = list(csv.DictReader(rows))
-        assert "translations" in history.pop()
+        assert history.pop()["translations._type"] == "table-file"
         for item, row in zip(history, written, strict=True):
             assert item["tokens"] == int(row["tokens"])
             assert item["flops"] == 3 * result["flops_per_token"] * int(row["tokens"])
