@@ -14,7 +14,7 @@ REPORT ?= $(RUNS)/report
 EXTRA  ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv ablate test test-all lint format bench clean
+.PHONY: help venv ablate test test-all test-cluster lint format bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,10 +35,15 @@ ablate: venv ## train every row of a sweep and report: SWEEP=ablate SCALE=tiny D
 	  $(BIN)/xformer report $(RUNS) --out $(REPORT) && exit $$code
 
 test: venv ## run the tests that take minutes
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not cluster"
 
-test-all: venv ## run all tests
-	$(BIN)/python -m pytest
+test-all: venv ## run all tests but those of clusters
+	$(BIN)/python -m pytest -n 2 -m "not cluster"
+
+test-cluster: venv ## run sweeps on a SLURM of one node and on a Ray (as root, on Debian; minutes)
+	apt-get install --yes --quiet munge slurmctld slurmd slurm-client
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-ray.lock
+	$(BIN)/python -m pytest -m cluster
 
 lint: venv ## style and types
 	$(BIN)/ruff check .

@@ -9,6 +9,7 @@ import pytest
 from tests.system.commands import REPOSITORY, SMALL, Command, status_of
 from tests.system.test_sick_sweep import SABOTEUR
 
+pytestmark = pytest.mark.cluster
 pytest.importorskip("ray", reason="make test-cluster installs it")
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from xformer.errors import UserError
 
 # Given to the other ranks where one has failed: one that waits for it inside a library hears no signal.
-_SECONDS_TO_STOP = 15
+_SECONDS_TO_STOP = 10
 _PORTS = range(20_000, 30_000)  # one of these, by the number of the cluster's job
 
 
