@@ -40,10 +40,11 @@ test: venv ## run the tests that take minutes
 test-all: venv ## run all tests
 	$(BIN)/python -m pytest
 
-lint: venv ## style and types
+lint: venv ## style, types, and who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 format: venv ## put the code into its style
 	$(BIN)/ruff check --fix .
