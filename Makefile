@@ -45,10 +45,11 @@ test-cluster: venv ## run sweeps on a SLURM of one node and on a Ray (as root, o
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-ray.lock
 	$(BIN)/python -m pytest -m cluster
 
-lint: venv ## style and types
+lint: venv ## style, types, and who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 format: venv ## put the code into its style
 	$(BIN)/ruff check --fix .

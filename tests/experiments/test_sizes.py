@@ -6,8 +6,9 @@ import pytest
 
 from tests.experiments.rows import EXPERIMENTS
 from xformer.config.compose import compose, plan
-from xformer.model.accounting import counted_parameters, parameters
+from xformer.config.sizes.accounting import parameters
 from xformer.model.architectures import skeleton
+from xformer.model.counting import counted_parameters
 
 
 @pytest.mark.parametrize("scale", ["paper", "tiny"])

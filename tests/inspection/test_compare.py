@@ -6,9 +6,9 @@ import pytest
 
 from tests.model.configs import BASE, BIG
 from xformer.config.changes import Difference
+from xformer.config.sizes.accounting import parameters
 from xformer.errors import UserError
 from xformer.inspection.compare import compare
-from xformer.model.accounting import parameters
 
 
 def test_every_key_in_which_they_differ_has_both_values() -> None:

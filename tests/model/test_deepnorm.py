@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from tests.model.configs import DEEPNORM, POST, SMALL, VOCABULARY
+from xformer.config.sizes.layout import Stack, stacks
 from xformer.model import build
 from xformer.model.deepnorm import constants
-from xformer.model.layout import Stack, stacks
 from xformer.model.placement import DeepNorm
 
 

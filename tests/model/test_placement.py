@@ -21,11 +21,11 @@ from tests.model.configs import (
     SMALL,
     VOCABULARY,
 )
+from xformer.config.sizes.layout import Stack
 from xformer.model import build
 from xformer.model.attention import Attention
 from xformer.model.deepnorm import constants
 from xformer.model.feedforward import FeedForward
-from xformer.model.layout import Stack
 from xformer.model.masks import Mask
 from xformer.model.norms import build_norm
 from xformer.model.placement import Placement, build_placement

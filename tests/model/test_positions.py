@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from tests.model.configs import ALIBI, HALVES, LEARNED, PARTIAL_ROPE, ROPE, SINUSOIDAL, SMALL, T5
+from xformer.config.sizes.layout import decoder, stacks
 from xformer.errors import UserError
 from xformer.model import build
-from xformer.model.layout import decoder, stacks
 from xformer.model.positions import (
     Alibi,
     Learned,

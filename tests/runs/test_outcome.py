@@ -37,7 +37,12 @@ def test_an_interruption_outweighs_all_else() -> None:
 
 
 def test_the_summary_names_every_run_that_did_not_finish_and_counts_those_not_started() -> None:
-    text = summary([ended("finished"), ended("failed"), ended("diverged")], planned=5)
-    assert text.splitlines()[0] == "5 runs: 1 finished, 1 failed, 1 diverged, 2 not started"
-    assert "failed table3/base seed 1: because" in text
-    assert "runs/x/log.txt" in text
+    outcomes = [ended("finished")]
+    outcomes += [
+        Outcome(f"own/{ending}", 7, ending, f"runs/{ending}", f"its {ending}")
+        for ending in ("failed", "diverged", "wrong")
+    ]
+    text = summary(outcomes, planned=6)
+    assert text.splitlines()[0] == "6 runs: 1 finished, 1 failed, 1 diverged, 1 wrong, 2 not started"
+    for ending in ("failed", "diverged", "wrong"):
+        assert f"{ending} own/{ending} seed 7: its {ending}\n      runs/{ending}/log.txt" in text

@@ -22,9 +22,9 @@ from omegaconf.errors import OmegaConfBaseException
 from xformer.config import schema
 from xformer.config.locations import config_root
 from xformer.config.scales import register_resolvers
+from xformer.config.sizes.matching import matched
 from xformer.config.validate import unknown, validate
 from xformer.errors import UserError
-from xformer.model.matching import matched
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any
 from xformer.config import schema
 from xformer.config.changes import Difference, differences
 from xformer.config.compose import compose
+from xformer.config.sizes.accounting import parameters
+from xformer.config.sizes.flops import flops
 from xformer.errors import UserError
-from xformer.model.accounting import parameters
-from xformer.model.flops import flops
 
 
 @dataclass(frozen=True)

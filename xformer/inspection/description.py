@@ -9,14 +9,15 @@ from typing import Any
 from xformer.config import schema
 from xformer.config.changes import Difference
 from xformer.config.compose import Job
+from xformer.config.sizes.accounting import parameters
+from xformer.config.sizes.flops import SENTENCE, Flops, flops
 from xformer.inspection.blank import blank
 from xformer.inspection.deviations import Deviation, LeftOpen, deviations, left_open, misdeclared
 from xformer.inspection.key_values import BYTES, KeyValues, key_values
 from xformer.inspection.memory import TrainingMemory, training_device, training_memory
 from xformer.inspection.paper import Always, knowledge
 from xformer.inspection.shapes import SOURCE, TARGET, Block, readable, shape_table
-from xformer.model.accounting import counted_parameters, parameters
-from xformer.model.flops import SENTENCE, Flops, flops
+from xformer.model.counting import counted_parameters
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from xformer.config import schema
+from xformer.config.sizes.flops import SENTENCE
 from xformer.inspection import notation
 from xformer.inspection.blank import blank
 from xformer.model.dropout import Dropout
-from xformer.model.flops import SENTENCE
 from xformer.model.kernel_choice import choose
 from xformer.model.kernels import explicit
 from xformer.training import precision

@@ -8,11 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from xformer.config.sizes.flops import SENTENCE
 from xformer.inspection.description import Description
 from xformer.inspection.key_values import BYTES
 from xformer.inspection.shapes import SOURCE, TARGET
 from xformer.inspection.tables import section, shown, table_of
-from xformer.model.flops import SENTENCE
 
 LETTERS = (
     "B sentences, S source length, T target length, D d_model, H heads, G key_value_heads where fewer, "

@@ -1,7 +1,6 @@
 """The Transformer, from token ids and masks to logits; it knows nothing of data, trainers or files.
 
-This package imports torch only when a model is built, so that `accounting` and `flops`
-answer in milliseconds.
+Torch is imported only when a model is built.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from xformer.config import schema
+from xformer.config.sizes.layout import decoder
 from xformer.model.cache import KeyValueCache, PrefixState, run_on
 from xformer.model.layers import SelfLayer
-from xformer.model.layout import decoder
 from xformer.model.masks import padding_mask, prefix_mask
 from xformer.model.positions import Span
 from xformer.model.seq2seq import Seq2Seq

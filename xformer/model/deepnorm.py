@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xformer.model.layout import Stack
+from xformer.config.sizes.layout import Stack
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from functools import partial
 from torch import Tensor, nn
 
 from xformer.config import schema
+from xformer.config.sizes.layout import Stack
 from xformer.model.attention import CrossAttention, SelfAttention
 from xformer.model.cache import KeyValueCache
 from xformer.model.feedforward import build_feedforward
-from xformer.model.layout import Stack
 from xformer.model.masks import Mask
 from xformer.model.norms import build_norm
 from xformer.model.placement import Placement, build_placement

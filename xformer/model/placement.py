@@ -16,9 +16,9 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from xformer.config import schema
+from xformer.config.sizes.layout import Stack
 from xformer.model.deepnorm import constants
 from xformer.model.dropout import Dropout
-from xformer.model.layout import Stack
 
 SubLayer = Callable[[Tensor], Tensor]
 MakeNorm = Callable[[], nn.Module]

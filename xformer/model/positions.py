@@ -22,8 +22,8 @@ import torch
 from torch import Tensor, nn
 
 from xformer.config import schema
+from xformer.config.sizes.layout import Stack
 from xformer.errors import UserError
-from xformer.model.layout import Stack
 
 
 @dataclass(frozen=True)

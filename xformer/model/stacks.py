@@ -11,10 +11,10 @@ from typing import Generic, TypeVar, cast
 from torch import Tensor, nn
 
 from xformer.config import schema
+from xformer.config.sizes.layout import Stack, decoder, encoder
 from xformer.model.cache import DecoderState, KeyValueCache
 from xformer.model.dropout import Dropout
 from xformer.model.layers import CrossLayer, SelfLayer
-from xformer.model.layout import Stack, decoder, encoder
 from xformer.model.masks import Mask, causal_mask
 from xformer.model.norms import build_norm
 from xformer.model.placement import PLACEMENTS

@@ -108,7 +108,7 @@ def _become_worker(caller: socket.socket, request: dict[str, Any], lock: int, lo
 
 def _import_all() -> None:
     import xformer.runs.carry_out
-    import xformer.runs.tracking
+    import xformer.runs.trackers
     import xformer.runs.worker  # noqa: F401
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 
 from xformer import __version__
+from xformer.config.sizes.accounting import parameters
+from xformer.config.sizes.flops import flops
 from xformer.data.prepare import Prepared
-from xformer.model.accounting import counted_parameters, parameters
-from xformer.model.flops import flops
+from xformer.model.counting import counted_parameters
 from xformer.runs.evaluation import Evaluation
 from xformer.runs.folder import Status
 from xformer.runs.identity import decoding_hash

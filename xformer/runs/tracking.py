@@ -1,19 +1,18 @@
-"""Trackers are copies of what the run folder says; each run has its own, closed with the run's true state."""
+"""What every tracker is told: trackers are copies of what the run folder says."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from lightning.pytorch.loggers import Logger
 
 from xformer.config import schema
+from xformer.config.sizes.accounting import parameters
+from xformer.config.sizes.flops import flops
 from xformer.config.validate import dump
-from xformer.model.accounting import parameters
-from xformer.model.flops import flops
-from xformer.runs.folder import RunFolder, State, Status
+from xformer.runs.folder import State, Status
 from xformer.runs.machine import commit
 
 SAMPLES = 20  # translations of the dev set that a tracker shows
@@ -36,35 +35,6 @@ class Tracker(Protocol):
 
     def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
         """Keep what `result.json` says, and some translations."""
-
-
-class Nothing:
-    """No tracker, or a rank that only trains along."""
-
-    def __init__(self) -> None:
-        self.loggers: Sequence[Logger] = ()
-        self.state: State = "failed"
-
-    def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
-        """Keep nothing."""
-
-
-@contextlib.contextmanager
-def tracking(folder: RunFolder, status: Status, *, first: bool) -> Iterator[Tracker]:
-    """The tracker of one run, closed on every way out; only the first rank has one."""
-    config = folder.config()
-    if first and isinstance(config.tracking, schema.WandbTracking):
-        from xformer.runs.wandb_tracking import wandb_run
-
-        with wandb_run(config, config.tracking, folder, status) as tracker:
-            yield tracker
-    elif first and isinstance(config.tracking, schema.TensorBoardTracking):
-        from xformer.runs.tensorboard_tracking import tensorboard_run
-
-        with tensorboard_run(config, folder, status) as tracker:
-            yield tracker
-    else:
-        yield Nothing()
 
 
 def facts(config: schema.Config, status: Status) -> dict[str, Any]:

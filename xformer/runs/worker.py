@@ -34,7 +34,7 @@ def work(folder: RunFolder) -> int:
     reporter = Reporter(folder, first)
     try:
         from xformer.runs.carry_out import carry_out
-        from xformer.runs.tracking import tracking
+        from xformer.runs.trackers import tracking
 
         with tracking(folder, reporter.status, first=first) as tracker:
             state = carry_out(folder, reporter, stop, tracker, first=first)

@@ -14,12 +14,12 @@ import torch
 from lightning.pytorch.loggers import Logger
 
 from xformer.config import schema
+from xformer.config.sizes.flops import TRAINING, flops
 from xformer.data.loader import UpdateDataset, update_loader
 from xformer.data.plan import UpdatePlan
 from xformer.data.prepare import Prepared
 from xformer.errors import UserError
 from xformer.model import build
-from xformer.model.flops import TRAINING, flops
 from xformer.training import checkpoints, precision, seeding
 from xformer.training.bookkeeping import Bookkeeping, State
 from xformer.training.compiling import training_forward

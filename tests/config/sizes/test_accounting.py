@@ -9,14 +9,14 @@ import pytest
 
 from tests.model.configs import BASE, BIG, GELU, LAYERNORM, LEARNED, POST, PRE, RMSNORM, SINUSOIDAL, SMALL
 from xformer.config import schema
-from xformer.model.accounting import (
+from xformer.config.sizes.accounting import (
     attention_parameters,
-    counted_parameters,
     feedforward_parameters,
     norm_parameters,
     parameters,
 )
 from xformer.model.architectures import skeleton
+from xformer.model.counting import counted_parameters
 
 NO_SHIFT = schema.LayerNorm(kind="layernorm", epsilon=1e-6, bias=False)
 NO_BIAS = schema.Attention(bias=False, dropout=0.0, kernel="auto")

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.model.configs import BASE, GEGLU, NO_BIAS, PRE, RMSNORM, ROPE, SWIGLU, T5
+from xformer.config.sizes.accounting import parameters
+from xformer.config.sizes.flops import flops
+from xformer.config.sizes.matching import counterpart, matched
 from xformer.errors import UserError
-from xformer.model.accounting import parameters
-from xformer.model.flops import flops
-from xformer.model.matching import counterpart, matched
 
 VOCABULARY = 37_000
 VARIANTS = {

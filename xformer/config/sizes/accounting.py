@@ -1,21 +1,15 @@
-"""How many parameters a model has: by closed formula, and by counting.
+"""How many parameters a model has, by closed formula.
 
-Pure arithmetic on the configuration, without torch. The two must agree for every configuration;
-a difference is a fault in one of them.
+Pure arithmetic on the configuration, without torch. `xformer.model.counting` counts what was built: the two
+must agree for every configuration; a difference is a fault in one of them.
 
 D d_model, F d_ff, H heads, G key_value_heads, K d_k, V d_v, W vocabulary.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING
-
 from xformer.config import schema
-from xformer.model.layout import Stack, stacks
-
-if TYPE_CHECKING:
-    from torch import nn
+from xformer.config.sizes.layout import Stack, stacks
 
 _EMBEDDING_MATRICES = {"three_way": 1, "target": 2, "none": 3}
 
@@ -85,20 +79,3 @@ def position_parameters(config: schema.Model) -> int:
             return buckets * config.heads
         case _:
             return 0
-
-
-def counted_parameters(model: nn.Module) -> dict[str, int]:
-    """Return the parameters by part, from the tensors that a model has; shared ones count once."""
-    counts: Counter[str] = Counter()
-    for name, parameter in model.named_parameters():  # names each tensor once
-        counts[_part(name)] += parameter.numel()
-    return dict(counts)
-
-
-def _part(name: str) -> str:
-    """`decoder.layers.3.attention.input.weight` belongs to `decoder.attention`."""
-    path = name.split(".")
-    if path[0] == "embedding":
-        return "embedding"
-    component = path[3] if path[1] == "layers" else path[1]
-    return f"{path[0]}.{'norm' if component == 'residual' else component}"

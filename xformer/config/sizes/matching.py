@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from xformer.config import schema
+from xformer.config.sizes.accounting import parameters
+from xformer.config.sizes.flops import flops
 from xformer.errors import UserError
-from xformer.model.accounting import parameters
-from xformer.model.flops import flops
 
 TOLERANCE = 0.01
 """Largest difference that may be left, as a share of what is matched."""

@@ -10,8 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tests.model.configs import EXPLICIT, SMALL, VARIANTS
 from xformer.config import schema
+from xformer.config.sizes.flops import SENTENCE, TRAINING, flops
 from xformer.model.architectures import skeleton
-from xformer.model.flops import SENTENCE, TRAINING, flops
 
 
 @pytest.mark.parametrize("name", VARIANTS)
