@@ -11,6 +11,7 @@ from rich.console import Console
 
 from tests.study.folders import result, write_failed, write_run
 from xformer.study.collect import collect
+from xformer.study.findings import find
 from xformer.study.paper import paper_rows
 from xformer.study.table import build_tables
 from xformer.study.terminal import table_view, unplaced_view
@@ -88,6 +89,52 @@ def test_every_row_has_its_own_figures(table3: Path) -> None:
     lines = shown(table3, 80)
     for paper in paper_rows():
         assert [f"{paper.dev_ppl:.2f}", f"{paper.dev_bleu:.1f}"] == cells(lines, paper.experiment)[2][:2]
+
+
+LONG = ("model.dropout=0.2", "optim.warmup_updates=12000", "model.feedforward.kind=swiglu")
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_long_overrides_stand_below_the_table_where_they_have_no_room_in_it(table3: Path, width: int) -> None:
+    write_run(table3, overrides=LONG)
+    write_run(table3, "modern/rope", overrides=LONG[:1])
+    lines = shown(table3, width)
+    assert cells(lines, "base (1)")[1] == ["3.00", "70.0", "69.0"]
+    at = next(number for number, line in enumerate(lines) if line.strip().startswith("(1) "))
+    words = " ".join(" ".join(lines[at : at + 2]).split())
+    assert words.startswith(f"(1) {' '.join(LONG)}")
+    # Each row takes one line, so that columns can be read down.
+    blank = [line for line in lines if "│" in line and not line.split("│")[0].strip()]
+    assert all("measured" in line or "paper" in line for line in blank)
+
+
+def test_long_overrides_stay_in_the_table_where_they_have_room(table3: Path) -> None:
+    write_run(table3, overrides=LONG)
+    lines = shown(table3, 300)
+    assert any(f"base {' '.join(LONG)}" in line for line in lines)
+    assert not any("(1)" in line for line in lines)
+
+
+def test_a_narrow_terminal_shows_the_difference_from_the_base_rather_than_a_second_score(
+    table3: Path,
+) -> None:
+    for paper in paper_rows():
+        for seed in (2, 3):
+            write_run(
+                table3, paper.name, seed, outcome=result(2.5 * paper.dev_bleu + seed / 9, paper.dev_ppl)
+            )
+    (table,), _ = build_tables(collect(table3))
+    for width, dev in ((80, False), (140, True)):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(table_view(table, width, find(table, ())))
+        assert isinstance(console.file, io.StringIO)
+        lines = console.file.getvalue().splitlines()
+        assert max(cell_len(line) for line in lines) <= width
+        (heading,) = (line for line in lines if line.lstrip("row ").startswith("name"))
+        assert "Δ test BLEU" in heading
+        assert ("dev PPL" in heading) == dev
+        (row,) = (line for line in lines if line.startswith(("A_h1 ", "A    │ A_h1 ")))
+        assert "−2." in row
 
 
 def test_several_seeds_show_mean_and_spread(tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ def columns_of(rows: Sequence[Row], scale: str, findings: Findings | None = None
     Differences from the base have columns where `findings` holds any.
     """
     measured = f"measured (scale={scale})"
+    # Where differences are known, they tell more than a second score of the same rows does.
+    second = 2 if findings and findings.shown else 0
     columns = (
         Column(LETTER, "", 10, lambda row: row.paper.paper_row if row.paper else text.ABSENT),
         Column(NAME, "", 0, lambda row: row.label),
@@ -54,11 +56,11 @@ def columns_of(rows: Sequence[Row], scale: str, findings: Findings | None = None
         Column(SIZES, "P_drop", 5, _configured(lambda config: config.model.dropout)),
         Column(SIZES, "ε_ls", 5, _configured(lambda config: config.optim.label_smoothing)),
         Column(SIZES, "updates", 6, _configured(lambda config: config.trainer.updates, text.count)),
-        Column(measured, "dev PPL", 0, _score("dev", lambda scores: scores.perplexity, text.perplexity)),
-        Column(measured, "dev BLEU", 0, _score("dev", lambda scores: scores.bleu, text.bleu)),
+        Column(measured, "dev PPL", second, _score("dev", lambda scores: scores.perplexity, text.perplexity)),
+        Column(measured, "dev BLEU", second, _score("dev", lambda scores: scores.bleu, text.bleu)),
         Column(measured, "test BLEU", 0, _score("test", lambda scores: scores.bleu, text.bleu)),
         *_differences(findings),
-        Column(PAPER, "PPL", 0, _printed(lambda row: f"{row.dev_ppl:.2f}")),
+        Column(PAPER, "PPL", second, _printed(lambda row: f"{row.dev_ppl:.2f}")),
         Column(PAPER, "BLEU", 0, _printed(lambda row: f"{row.dev_bleu:.1f}")),
         Column(PAPER, "params M", 2, _printed(lambda row: row.params_millions)),
         Column(

@@ -18,6 +18,11 @@ from xformer.study.table import Row
 BASE = "table3/base"
 
 
+def is_base(row: Row) -> bool:
+    """Whether all others are compared with this row."""
+    return row.experiment == BASE and not row.overrides
+
+
 @dataclass(frozen=True)
 class Difference:
     """A row's mean less the base's, and the p-value after Holm over all rows of the table."""

@@ -80,27 +80,59 @@ def _block(
 ) -> Iterator[RenderableType]:
     columns = columns_of(rows, scale, findings)
     layout = _Layout(rows, columns, width)
+    notes: list[str] = []
+    if layout.folded:
+        names, notes = _numbered(rows)
+        layout = _Layout(rows, columns, width, names)
     yield layout.grid()
+    yield from _listed(notes)
     if hidden := [column.title or column.group for column in columns if column not in layout.shown]:
         yield Text(f"no room here for {', '.join(hidden)}; report.md has them (--out)", style="dim")
+
+
+def _numbered(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """Short names of all rows, with a number where overrides are told below the table instead."""
+    names: list[str] = []
+    notes: list[str] = []
+    for row in rows:
+        name, _, rest = row.label.partition(" ")
+        if rest and cell_len(plain(row.label)) > _NARROW[NAME]:
+            notes.append(f"({len(notes) + 1}) {rest}")
+            name = f"{name} ({len(notes)})"
+        else:
+            name = row.label
+        names.append(name)
+    return names, notes
 
 
 class _Layout:
     """Which columns are shown in a given width, and how they are laid out in groups."""
 
-    def __init__(self, rows: Sequence[Row], columns: Sequence[Column], width: int) -> None:
+    def __init__(
+        self, rows: Sequence[Row], columns: Sequence[Column], width: int, names: Sequence[str] = ()
+    ) -> None:
+        """`names` are what rows are called where not by their labels."""
         self.rows = rows
         self.cells = {column: [plain(column.cell(row)) for row in rows] for column in columns}
+        if names:
+            self.cells |= {column: list(map(plain, names)) for column in columns if column.group == NAME}
         self.widths = {column: max(map(cell_len, (column.title, *self.cells[column]))) for column in columns}
         self.shown = [column for column in columns if column.rank == 0]
         self.tight = False
-        self.tight = self._least_total(self.shown) > width
+        # Headings are broken rather than that the difference from the base is left out.
+        self.tight = self._least_total([column for column in columns if column.rank <= 1]) > width
         for rank in sorted({column.rank for column in columns} - {0}):
             wider = [column for column in columns if column.rank <= rank]
             if self._least_total(wider) > width:
                 break
             self.shown = wider
         self.spare = max(0, width - self._least_total(self.shown))
+
+    @property
+    def folded(self) -> bool:
+        """Whether some name goes over several lines."""
+        names = [column for column in self.shown if column.group == NAME]
+        return self._natural(NAME, names) > self._least(NAME, names) + self.spare
 
     def grid(self) -> RichTable:
         """The rows as a rich table, with a line between the groups of the paper."""

@@ -39,17 +39,22 @@ def output_of(run: Run, split: str = "test") -> Output | None:
     return None
 
 
+def first_output(row: Row) -> Output | None:
+    """The test output of the first run of a row that kept it."""
+    return next((output for run in row.finished if (output := output_of(run)) is not None), None)
+
+
 def side_by_side(left: Row, rights: Sequence[Row], most: int) -> tuple[tuple[Row, tuple[Pair, ...]], ...]:
     """The first scored run of `left` against that of each other row; rows without are left out.
 
     Runs scored on other references, which the references' lengths tell, are left out too.
     """
-    mine = _first(left)
+    mine = first_output(left)
     if mine is None:
         return ()
     found = []
     for row in rights:
-        theirs = _first(row)
+        theirs = first_output(row)
         if theirs is None or not np.array_equal(mine[1][:, REFERENCE_LENGTH], theirs[1][:, REFERENCE_LENGTH]):
             continue
         if pairs := largest_differences(mine, theirs, most):
@@ -60,7 +65,3 @@ def side_by_side(left: Row, rights: Sequence[Row], most: int) -> tuple[tuple[Row
 def _own(run: Run) -> tuple[Decoding, ...]:
     """Where the run's own decoding is kept: with its result, or by `xformer evaluate` in `evaluations/`."""
     return ((), (("beam", run.config.decode.beam),)) if run.config else ((),)
-
-
-def _first(row: Row) -> Output | None:
-    return next((output for run in row.finished if (output := output_of(run)) is not None), None)

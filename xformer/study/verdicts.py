@@ -155,7 +155,8 @@ class _Bench:
                 raise _Unmeasured("not run", _unscored(dict.fromkeys(lacking, ""), references, metric))
             found = measured.contrast({names[written]: each for written, each in question.weights.items()})
         if isinstance(found, Inconclusive):
-            raise _Unmeasured("within noise", f"{label}: {found.reason}; run at least two seeds")
+            about = f"{label}: " if matched else ""  # of all rows alike, so that a claim says it once
+            raise _Unmeasured("within noise", f"{about}{found.reason}; run at least two seeds")
         return _Measurement(metric, question, found, label, _design(question, found, measured, matched))
 
     def _find(self, reference: RowReference) -> Row | None:

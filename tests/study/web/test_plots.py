@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.study.folders import config, result, scores, write_json, write_run
+from tests.study.kept import write_kept
 from tests.study.test_curves import HEAD
 from xformer.study.collect import collect
 from xformer.study.table import build_tables
-from xformer.study.web.plots import Gallery, galleries
+from xformer.study.web.gallery import Gallery
+from xformer.study.web.plots import galleries
 
 
 def gallery(root: Path) -> dict[str, Gallery]:
@@ -45,13 +48,70 @@ def test_curves_are_drawn_for_rows_that_have_one_even_if_unfinished(tmp_path: Pa
         folder = write_run(tmp_path, name, state=state)
         if name != "modern/gqa":
             (folder / "metrics.csv").write_text(f"{HEAD}1,10,0,5,5,1,1,1,9,1\n2,20,0,4,4,1,1,1,8,1\n")
-    found = gallery(tmp_path)
-    for title in ("Learning curves by updates", "Learning curves by tokens"):
-        base, rope = found[title].plots
+    found = gallery(tmp_path)["Learning curves"]
+    assert [view.name for view in found.views] == ["updates", "tokens", "FLOPs"]
+    for view in found.views[:2]:
+        together, base, rope = view.plots
+        assert "all rows, on dev" in together
         assert "<figcaption>base</figcaption>" in base
         assert 'class="behind"' in rope
         assert 'class="behind"' not in base
-        assert not found[title].open
+    assert not found.open
+
+
+def test_curves_by_flops_put_what_costs_twice_as_much_twice_as_far(tmp_path: Path) -> None:
+    for name, flops in (("table3/base", 1e6), ("modern/rope", 2e6)):
+        folder = write_run(tmp_path, name, outcome=result(flops_per_token=flops))
+        (folder / "metrics.csv").write_text(f"{HEAD}1,100,0,5,5,1,1,1,9,1\n2,200,0,4,4,1,1,1,8,1\n")
+    views = {view.name: view.plots for view in gallery(tmp_path)["Learning curves"].views}
+
+    def ends(plot: str) -> list[list[float]]:
+        lines = re.findall(r'<polyline class="(?:behind|main)" points="([^"]+)"', plot)
+        return [[float(point.split(",")[0]) for point in line.split()] for line in lines]
+
+    behind, own = ends(views["tokens"][-1])
+    assert behind == own
+    behind, own = ends(views["FLOPs"][-1])
+    assert own[0] == behind[1]  # the first half of the one costs as much as all of the other
+    assert own[1] > own[0] > behind[0]
+
+
+def test_a_row_whose_cost_is_not_known_has_no_curve_by_flops_only(tmp_path: Path) -> None:
+    for name, state in (("table3/base", "finished"), ("modern/rope", "interrupted")):
+        folder = write_run(tmp_path, name, state=state)
+        (folder / "metrics.csv").write_text(f"{HEAD}1,100,0,5,5,1,1,1,9,1\n2,200,0,4,4,1,1,1,8,1\n")
+    views = {view.name: view.plots for view in gallery(tmp_path)["Learning curves"].views}
+    assert len(views["FLOPs"]) == len(views["tokens"]) - 1
+
+
+def test_a_row_that_changes_much_else_is_not_joined(tmp_path: Path) -> None:
+    write_run(tmp_path, "table3/base")
+    write_run(tmp_path, "table3/A_h1", configuration=declared("table3/A_h1", "model.heads", "model.d_k"))
+    many = declared("table3/big", "model.heads", "model.d_model", "model.d_ff")
+    write_run(tmp_path, "table3/big", configuration=many)
+    plots = gallery(tmp_path)["Scores against sizes"].plots
+    (heads,) = (plot for plot in plots if "test BLEU against heads<" in plot)
+    assert heads.count('<circle class="main"') == 2
+    assert heads.count('<circle class="other"') == 1
+
+
+def test_speed_and_memory_stand_against_what_they_follow_from(tmp_path: Path) -> None:
+    write_run(tmp_path, "table3/base")
+    big = result(flops_per_token=5e6, parameters=2_000_000, train_tokens_per_second=500.0)
+    write_run(tmp_path, "table3/big", outcome=big)
+    plots = "".join(gallery(tmp_path)["Training speed and memory"].plots)
+    assert "training tokens/s against FLOPs per token" in plots
+    assert "peak memory in MiB against parameters" in plots
+    assert "big: 500<" in plots
+    assert "base: 512<" in plots
+
+
+def test_kept_counts_give_bleu_by_length_without_an_evaluation(tmp_path: Path) -> None:
+    for name in ("table3/base", "modern/rope"):
+        write_kept(tmp_path, name, 1)
+    (plot,) = gallery(tmp_path)["BLEU by sentence length"].plots
+    assert plot.count("<polyline") == 2
+    assert plot.index('class="other"') < plot.index('class="main"')
 
 
 def test_scores_by_length_are_means_over_seeds_of_the_own_decoding(tmp_path: Path) -> None:
@@ -67,8 +127,8 @@ def test_scores_by_length_are_means_over_seeds_of_the_own_decoding(tmp_path: Pat
         write_json(folder / "evaluations" / "a.json", kept | {"splits": splits})
         write_json(folder / "evaluations" / "0.json", kept | {"beam": 1, "splits": splits})
     (plot,) = gallery(tmp_path)["BLEU by source length"].plots
-    assert "base: 45.0 from 1 tokens" in plot
-    assert "base: 25.0 from 11 tokens" in plot
+    assert "base: 45.0 from 1<" in plot
+    assert "base: 25.0 from 11<" in plot
 
 
 def test_measured_is_set_against_printed(tmp_path: Path) -> None:

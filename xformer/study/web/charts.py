@@ -7,8 +7,9 @@ that dark mode and print need no second picture.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -49,6 +50,7 @@ class _Axis:
     start: float
     end: float
     logarithmic: bool = False
+    marks: tuple[float, ...] = ()  # where its numbers stand, if not where round ones fall
 
     def __call__(self, value: float) -> float:
         low, high, here = (self._turned(each) for each in (self.low, self.high, value))
@@ -58,11 +60,16 @@ class _Axis:
         return math.log(value) if self.logarithmic else value
 
     def ticks(self) -> list[float]:
-        """Round numbers within the axis, about five."""
+        """Round numbers within the axis, two at least and about five."""
+        if self.marks:
+            return list(self.marks)
         if self.logarithmic:
-            powers = range(math.floor(math.log2(self.low)), math.ceil(math.log2(self.high)) + 1)
-            every = max(1, math.ceil(len(powers) / 5))
-            return [2.0**power for power in powers[::every] if self.low <= 2.0**power <= self.high]
+            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            for steps in ((1,), (1, 3), (1, 2, 5)):
+                found = [step * 10.0**power for power in powers for step in steps]
+                found = [each for each in found if self.low <= each <= self.high]
+                if len(found) >= 3:
+                    return found[:: math.ceil(len(found) / 6)]
         step = _round_step((self.high - self.low) / 5)
         start = math.ceil(self.low / step - 1e-9)
         return [
@@ -73,7 +80,7 @@ class _Axis:
 def chart(
     title: str, x_name: str, y_name: str, series: Sequence[Series], logarithmic: bool = False
 ) -> Markup:
-    """A plot of all series, x by logarithm (base 2) where asked; empty where there is nothing to see.
+    """A plot of all series, x by logarithm where asked; empty where there is nothing to see.
 
     Values that are not finite, and on a logarithmic axis those not above zero, are left out.
     """
@@ -86,6 +93,8 @@ def chart(
     if not dots:
         return Markup("")
     x = _axis([dot.x for dot in dots], LEFT, WIDTH - RIGHT, logarithmic)
+    if logarithmic:
+        x = replace(x, marks=_marks(x, Counter(dot.x for dot in dots)))
     tops = [dot.y + sign * (dot.half or 0.0) for dot in dots for sign in (-1, 1)]
     y = _axis(tops, HEIGHT - BOTTOM, TOP)
     parts = [*_frame(x, y, x_name, y_name)]
@@ -128,6 +137,18 @@ def _axis(values: Sequence[float], start: float, end: float, logarithmic: bool =
         return _Axis(low / room, high * room, start, end, True)
     room = (high - low) * 0.06 or max(abs(high) * 0.05, 0.5)
     return _Axis(low - room if low < 0 or low > room else 0.0, high + room, start, end)
+
+
+def _marks(axis: _Axis, values: Counter[float]) -> tuple[float, ...]:
+    """The values themselves, as of chosen sizes, where they are few; the commonest have room first."""
+    if len(values) > 8:
+        return ()
+    chosen: list[float] = []
+    for value, _ in values.most_common():
+        room = 4 * len(_short(value)) + 6
+        if all(abs(axis(value) - axis(other)) >= room + 3 * len(_short(other)) for other in chosen):
+            chosen.append(value)
+    return tuple(sorted(chosen))
 
 
 def _round_step(least: float) -> float:

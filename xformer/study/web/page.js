@@ -1,4 +1,5 @@
-// Sorts tables by the column whose heading is pressed, and opens what a link leads to.
+// Sorts tables by the column whose heading is pressed, switches between views of plots, sets two rows'
+// translations side by side, and opens what a link leads to.
 "use strict";
 
 // Cells hold what they sort by in data-order; those without one go last, whichever way.
@@ -26,6 +27,50 @@ function sort(heading) {
 
 for (const button of document.querySelectorAll("table.grid thead button")) {
   button.addEventListener("click", () => sort(button.closest("th")));
+}
+
+for (const input of document.querySelectorAll(".switch input")) {
+  const show = () => {
+    if (!input.checked) return;
+    for (const other of document.getElementsByName(input.name)) {
+      document.getElementById(other.value).hidden = other !== input;
+    }
+  };
+  input.addEventListener("change", show);
+  show(); // a page gone back to keeps what was chosen
+}
+
+// Each sentence is its line, the different texts, which of them each row has, and each row's score.
+for (const picker of document.querySelectorAll(".picker")) {
+  const { shown, sentences } = JSON.parse(picker.querySelector("script").textContent);
+  const [left, right] = picker.querySelectorAll("select");
+  const headings = picker.querySelectorAll("thead th");
+  const body = picker.querySelector("tbody");
+  const cell = (kind, text) => {
+    const made = document.createElement(kind);
+    made.textContent = text;
+    if (kind === "td") made.dir = "auto";
+    else made.scope = "row";
+    return made;
+  };
+  const fill = () => {
+    const [one, other] = [Number(left.value), Number(right.value)];
+    headings[1].textContent = left.selectedOptions[0].text;
+    headings[2].textContent = right.selectedOptions[0].text;
+    const gap = ([, , , scores]) => Math.abs(scores[other] - scores[one]);
+    const most = sentences.filter((each) => gap(each) > 0).sort((a, b) => gap(b) - gap(a));
+    const rows = most.slice(0, Math.max(shown, 1)).map(([line, texts, which, scores]) => {
+      const row = document.createElement("tr");
+      const change = `${scores[one].toFixed(1)} → ${scores[other].toFixed(1)}`;
+      row.append(cell("th", line), ...[one, other].map((n) => cell("td", texts[which[n]])), cell("td", change));
+      return row;
+    });
+    body.replaceChildren(...rows);
+  };
+  left.addEventListener("change", fill);
+  right.addEventListener("change", fill);
+  fill();
+  picker.hidden = false;
 }
 
 function reveal() {

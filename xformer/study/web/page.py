@@ -17,7 +17,8 @@ from markupsafe import Markup
 
 from xformer.pages import policy
 from xformer.study.command import command_of
-from xformer.study.comparison import BASE
+from xformer.study.comparison import is_base
+from xformer.study.differing import config_differences
 from xformer.study.findings import Findings
 from xformer.study.measured import row_name
 from xformer.study.run import Run
@@ -27,7 +28,9 @@ from xformer.study.text import counted, plain
 from xformer.study.translations import side_by_side
 from xformer.study.verdicts import Verdict
 from xformer.study.web.cells import Grid, grid
-from xformer.study.web.plots import Gallery, galleries
+from xformer.study.web.gallery import Gallery
+from xformer.study.web.picker import Picker, picker
+from xformer.study.web.plots import galleries
 
 SENTENCES = 8  # of each pair of rows
 _PAIRS = 60  # of rows in one table
@@ -47,6 +50,7 @@ class _RowView:
     label: str
     state: str
     facts: tuple[tuple[str, str], ...]
+    differences: tuple[tuple[str, str, str], ...]  # key, the base's value, its own
     runs: tuple[_RunView, ...]
 
 
@@ -61,6 +65,7 @@ class _TableView:
     verdicts: tuple[Verdict, ...]
     remarks: tuple[str, ...]
     galleries: tuple[Gallery, ...]
+    picker: Picker | None
     translations: tuple[tuple[str, tuple[Pair, ...]], ...]
     rows: tuple[_RowView, ...]
 
@@ -95,6 +100,7 @@ def _table(number: int, table: Table, findings: Findings) -> _TableView:
     scale, data = table.setting.scale or "unknown", table.setting.data or "unknown"
     run = [row for row in table.rows if row.runs]
     anchors = {row_name(row): f"setting-{number}-row-{place}" for place, row in enumerate(run, 1)}
+    base = next((row for row in table.rows if is_base(row)), None)
     blocks = (("Table 3", table.paper_block), ("Other experiments", table.other_block))
     return _TableView(
         id=f"setting-{number}",
@@ -106,13 +112,14 @@ def _table(number: int, table: Table, findings: Findings) -> _TableView:
         verdicts=(*findings.judged, *findings.not_run),
         remarks=table.remarks,
         galleries=galleries(table),
+        picker=picker(run),
         translations=tuple(_translations(table)),
-        rows=tuple(_row(row, anchors[row_name(row)]) for row in run),
+        rows=tuple(_row(row, anchors[row_name(row)], base) for row in run),
     )
 
 
 def _translations(table: Table) -> Iterator[tuple[str, tuple[Pair, ...]]]:
-    base = next((row for row in table.rows if row.experiment == BASE and not row.overrides), None)
+    base = next((row for row in table.rows if is_base(row)), None)
     if base is None:
         return
     others = [row for row in table.rows if row is not base][:_PAIRS]
@@ -120,7 +127,7 @@ def _translations(table: Table) -> Iterator[tuple[str, tuple[Pair, ...]]]:
         yield row.label, pairs
 
 
-def _row(row: Row, anchor: str) -> _RowView:
+def _row(row: Row, anchor: str, base: Row | None) -> _RowView:
     changes = row.config.changes if row.config else ()
     facts = {
         "experiment": row.experiment,
@@ -136,8 +143,15 @@ def _row(row: Row, anchor: str) -> _RowView:
         row.label,
         row.state,
         tuple((name, value) for name, value in facts.items() if value),
+        _differences(base, row) if base and row is not base else (),
         tuple(_run(run) for run in row.runs),
     )
+
+
+def _differences(base: Row, row: Row) -> tuple[tuple[str, str, str], ...]:
+    folders = [next((run.folder for run in each.runs if run.config), None) for each in (base, row)]
+    one, other = folders
+    return config_differences(one, other) if one and other else ()
 
 
 def _run(run: Run) -> _RunView:

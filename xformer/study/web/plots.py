@@ -1,4 +1,4 @@
-"""What is plotted: scores against each size, against the paper's, by source length, and learning curves."""
+"""What is plotted beside learning curves: scores against sizes, the paper's and lengths; what rows cost."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from statistics import fmean
 
 from markupsafe import Markup
 
-from xformer.study.comparison import BASE
-from xformer.study.curves import Point, read_curve
-from xformer.study.metric import Metric, mean_of
+from xformer.study.by_length import by_reference_length
+from xformer.study.comparison import is_base
+from xformer.study.metric import Metric, counts_of, mean_of
 from xformer.study.records import LengthScores, UnreadableError, read_evaluation
 from xformer.study.run import Run
 from xformer.study.table import Row, Table
 from xformer.study.web.charts import Dot, Series, chart
+from xformer.study.web.gallery import Gallery, gallery
+from xformer.study.web.learning import learning_curves
 
 _SCORES = (Metric("test", "bleu"), Metric("dev", "perplexity"))
-_LONGEST_LIST = 200  # plots of curves in one table: a page must stay one that a phone can open
 
-_Curve = tuple[Point, ...]
+_Lengths = list[tuple[float, float]]  # the shortest of a group of sentences, and its BLEU
 
 
 @dataclass(frozen=True)
@@ -35,67 +36,64 @@ def _configured(name: str) -> Callable[[Row], float | None]:
     return lambda row: float(getattr(row.config.model, name)) if row.config else None
 
 
+PARAMETERS = Quantity("parameters", None, lambda row: row.figure(lambda result: result.parameters))
+FLOPS = Quantity("FLOPs per token", None, lambda row: row.figure(lambda result: result.flops_per_token))
+SPEED = Quantity("training tokens/s", None, lambda row: _mean(row, "train_tokens_per_second"))
+MEMORY = Quantity("peak memory in MiB", None, lambda row: _mean(row, "peak_memory_bytes", 2**20))
 QUANTITIES = (
     Quantity("heads", "model.heads", _configured("heads")),
     Quantity("d_k", "model.d_k", _configured("d_k")),
     Quantity("layers", "model.layers", _configured("layers")),
     Quantity("d_model", "model.d_model", _configured("d_model")),
     Quantity("d_ff", "model.d_ff", _configured("d_ff")),
-    Quantity("parameters", None, lambda row: row.figure(lambda result: result.parameters)),
-    Quantity("FLOPs per token", None, lambda row: row.figure(lambda result: result.flops_per_token)),
-    Quantity("training tokens/s", None, lambda row: _mean(row, "train_tokens_per_second")),
-    Quantity("peak memory in bytes", None, lambda row: _mean(row, "peak_memory_bytes")),
+    PARAMETERS,
+    FLOPS,
 )
-
-
-@dataclass(frozen=True)
-class Gallery:
-    """Plots under one heading; `about` says how to read them."""
-
-    title: str
-    about: str
-    plots: tuple[Markup, ...]
-    open: bool = True
 
 
 def galleries(table: Table) -> tuple[Gallery, ...]:
     """All plots of a table for which there are figures."""
-    curves = [_curves(row) for row in table.rows]
     found = (
-        Gallery(
+        gallery(
             "Scores against sizes",
             "A dot is a row, its bar the standard deviation over seeds. Joined: the base and the rows "
-            "that declare to change this size. Horizontal axes are logarithmic.",
+            "that declare to change this size and the fewest others. Horizontal axes are logarithmic.",
             tuple(_against_sizes(table)),
         ),
-        Gallery(
+        gallery(
+            "Training speed and memory",
+            "What a row costs, on the machines that it ran on, and what it scores for that. Horizontal axes "
+            "are logarithmic.",
+            tuple(_costs(table)),
+        ),
+        gallery(
             "Scores against the paper's",
             "Each row of Table 3: what was measured against what the paper printed, at another scale.",
             tuple(_against_paper(table)),
         ),
-        Gallery(
+        gallery(
+            "BLEU by sentence length",
+            "Test sentences by words of the reference, in groups of about equally many, from the shortest "
+            "of each group on; mean over seeds. Blue: the base.",
+            tuple(_by_reference_length(table)),
+        ),
+        gallery(
             "BLEU by source length",
-            "Source tokens, from the shortest of each group on. Heavy: the base.",
+            "Splits that `xformer evaluate` has scored: source tokens, from the shortest of each group on. "
+            "Blue: the base.",
             tuple(_by_length(table)),
         ),
-        Gallery(
-            "Learning curves by updates",
-            "Nats a target token, without smoothing. Line: training, a seed each; dots: dev; grey: the base.",
-            tuple(_learning(table, curves, "updates", lambda point: point.update)),
-            open=False,
-        ),
-        Gallery(
-            "Learning curves by tokens",
-            "The same by training tokens.",
-            tuple(_learning(table, curves, "training tokens", lambda point: point.tokens)),
-            open=False,
-        ),
+        learning_curves(table),
     )
     return tuple(each for each in found if each.plots)
 
 
 def _against_sizes(table: Table) -> Iterator[Markup]:
-    for quantity in QUANTITIES:
+    return _against(table, QUANTITIES)
+
+
+def _against(table: Table, quantities: Sequence[Quantity]) -> Iterator[Markup]:
+    for quantity in quantities:
         for metric in _SCORES:
             known = [
                 (row, dot)
@@ -114,20 +112,25 @@ def _against_sizes(table: Table) -> Iterator[Markup]:
 
 
 def _series(dots: Sequence[tuple[Row, Dot]], quantity: Quantity) -> Iterator[Series]:
-    """Rows that vary the quantity joined with the base, all others behind them."""
-    varied = [dot for row, dot in dots if _is_base(row) or _declares(row, quantity.key)]
-    if len({dot.x for dot in varied}) < 2:
+    """Rows that vary the quantity joined with the base, all others behind them.
+
+    Rows that vary much else as well would make a line of unlike things.
+    """
+    sets = {frozenset(row.config.changes) for row, _ in dots if row.config and _declares(row, quantity.key)}
+    fewest = min(sets, key=lambda changes: (len(changes), sorted(changes)), default=None)
+    varied = [dot for row, dot in dots if is_base(row) or (_changes(row) == fewest and not row.overrides)]
+    if fewest is None or len({dot.x for dot in varied}) < 2:
         varied = []
     yield Series([dot for _, dot in dots if dot not in varied], "other")
     yield Series(sorted(varied, key=lambda dot: dot.x), "main", joined=True)
 
 
-def _is_base(row: Row) -> bool:
-    return row.experiment == BASE and not row.overrides
-
-
 def _declares(row: Row, key: str | None) -> bool:
-    return bool(key and row.config and key in row.config.changes and not row.overrides)
+    return key is not None and key in _changes(row) and not row.overrides
+
+
+def _changes(row: Row) -> frozenset[str]:
+    return frozenset(row.config.changes if row.config else ())
 
 
 def _dot(row: Row, metric: Metric, x: float) -> Dot | None:
@@ -137,9 +140,23 @@ def _dot(row: Row, metric: Metric, x: float) -> Dot | None:
     return Dot(x, summary.mean, f"{row.label}: {summary.mean:.2f} at {x:g}", summary.deviation)
 
 
-def _mean(row: Row, name: str) -> float | None:
+def _mean(row: Row, name: str, unit: float = 1.0) -> float | None:
     summary = row.over_seeds(lambda result: getattr(result, name))
-    return summary.mean if summary else None
+    return summary.mean / unit if summary else None
+
+
+def _costs(table: Table) -> Iterator[Markup]:
+    """Speed and memory against what they follow from, then scores against both."""
+    for x, y in ((FLOPS, SPEED), (PARAMETERS, MEMORY)):
+        dots = [
+            Dot(across, up, f"{row.label}: {up:,.0f}")
+            for row in table.rows
+            if (across := x.of(row)) is not None and (up := y.of(row)) is not None
+        ]
+        if len({(dot.x, dot.y) for dot in dots}) > 1:
+            title = f"{y.title} against {x.title}"
+            yield chart(title, x.title, y.title, [Series(dots, "main")], logarithmic=True)
+    yield from _against(table, (SPEED, MEMORY))
 
 
 def _against_paper(table: Table) -> Iterator[Markup]:
@@ -155,24 +172,44 @@ def _against_paper(table: Table) -> Iterator[Markup]:
             )
 
 
+def _by_reference_length(table: Table) -> Iterator[Markup]:
+    found = [(row, lengths) for row in table.rows if (lengths := _reference_lengths(row))]
+    if found:
+        yield _lines("test BLEU by words of the reference", "words of the reference, from", found)
+
+
+def _reference_lengths(row: Row) -> _Lengths:
+    """The start and the mean BLEU over seeds of each group of lengths."""
+    groups: dict[int, list[float]] = {}
+    for run in row.finished:
+        counts = counts_of(run, Metric("test", "bleu"))
+        for each in by_reference_length(counts) if counts is not None else ():
+            groups.setdefault(each.shortest, []).append(each.bleu)
+    return [(float(start), fmean(scores)) for start, scores in sorted(groups.items())]
+
+
 def _by_length(table: Table) -> Iterator[Markup]:
     lengths = [(row, _lengths(row)) for row in table.rows]
-    splits = dict.fromkeys(split for _, found in lengths for split in found)
-    for split in splits:
-        series = [
-            Series(
-                [Dot(x, y, f"{row.label}: {y:.1f} from {x:g} tokens") for x, y in found[split]],
-                "main" if _is_base(row) else "other",
-                joined=True,
-                label=row.label,
-            )
-            for row, found in lengths
-            if split in found
-        ]
-        yield chart(f"{split}: BLEU by source length", "source tokens, from", "BLEU", series)
+    for split in dict.fromkeys(split for _, found in lengths for split in found):
+        scored = [(row, found[split]) for row, found in lengths if split in found]
+        yield _lines(f"{split}: BLEU by source length", "source tokens, from", scored)
 
 
-def _lengths(row: Row) -> dict[str, list[tuple[float, float]]]:
+def _lines(title: str, x_name: str, rows: Sequence[tuple[Row, _Lengths]]) -> Markup:
+    """A line for each row, the base's in front."""
+    series = [
+        Series(
+            [Dot(x, y, f"{row.label}: {y:.1f} from {x:g}") for x, y in found],
+            "main" if is_base(row) else "other",
+            joined=True,
+            label=row.label,
+        )
+        for row, found in sorted(rows, key=lambda each: is_base(each[0]))
+    ]
+    return chart(title, x_name, "BLEU", series)
+
+
+def _lengths(row: Row) -> dict[str, _Lengths]:
     """By split the start and the mean BLEU over seeds of each group of lengths, decoded as the run is."""
     found: dict[str, dict[int, list[float]]] = {}
     for run in row.finished:
@@ -202,28 +239,3 @@ def _evaluated(run: Run) -> dict[str, tuple[LengthScores, ...]]:
                 if scores.by_source_length
             }
     return {}
-
-
-def _curves(row: Row) -> list[_Curve]:
-    runs = (run for run in row.runs if run.started and run not in row.copies)
-    return [curve for run in runs if (curve := read_curve(run.folder))]
-
-
-def _learning(
-    table: Table, curves: Sequence[list[_Curve]], x_name: str, x: Callable[[Point], float]
-) -> Iterator[Markup]:
-    base = next((own[:1] for row, own in zip(table.rows, curves, strict=True) if _is_base(row)), [])
-    for row, own in list(zip(table.rows, curves, strict=True))[:_LONGEST_LIST]:
-        if not own:
-            continue
-        behind = [] if _is_base(row) else base
-        series = [*_lines(behind, x, "behind", "base"), *_lines(own, x, "main", row.label)]
-        yield chart(row.label, x_name, "nats a token", series)
-
-
-def _lines(curves: Sequence[_Curve], x: Callable[[Point], float], look: str, label: str) -> Iterator[Series]:
-    for curve in curves:
-        trained = [Dot(x(point), point.trained) for point in curve if point.trained is not None]
-        dev = [Dot(x(point), point.dev, f"{label}: dev {point.dev:.3f}") for point in curve if point.dev]
-        yield Series(trained, look, joined=True, label=label, marked=False)
-        yield Series(dev, look)
