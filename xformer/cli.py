@@ -130,7 +130,9 @@ def _parser() -> argparse.ArgumentParser:
 
     export = command("export", _export, "a trained run in a format that other programs read (docs/export.md)")
     _add_run(export)
-    export.add_argument("--to", required=True, choices=["safetensors", "marian"], help="format")
+    export.add_argument(
+        "--to", required=True, choices=["safetensors", "marian", "ctranslate2"], help="format"
+    )
     export.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
     export.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
 
