@@ -92,6 +92,10 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument(
         "--join", type=int, metavar="N", default=1, help="make one long sentence of every N lines"
     )
+    evaluate.add_argument(
+        "--metric", action="append", choices=["comet", "tokenised_bleu"],
+        help="score by this too (docs/decoding.md); may be given again",
+    )  # fmt: skip
     _add_decoding(evaluate)
 
     translate = command("translate", _translate, "translate lines with a trained run")
