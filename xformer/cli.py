@@ -92,6 +92,10 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument(
         "--join", type=int, metavar="N", default=1, help="make one long sentence of every N lines"
     )
+    evaluate.add_argument(
+        "--metric", action="append", choices=["comet", "tokenised_bleu"],
+        help="score by this too (docs/decoding.md); may be given again",
+    )  # fmt: skip
     _add_decoding(evaluate)
 
     translate = command("translate", _translate, "translate lines with a trained run")
@@ -130,7 +134,9 @@ def _parser() -> argparse.ArgumentParser:
 
     export = command("export", _export, "a trained run in a format that other programs read (docs/export.md)")
     _add_run(export)
-    export.add_argument("--to", required=True, choices=["safetensors", "marian"], help="format")
+    export.add_argument(
+        "--to", required=True, choices=["safetensors", "marian", "ctranslate2"], help="format"
+    )
     export.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
     export.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
 

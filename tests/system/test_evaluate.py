@@ -6,12 +6,16 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from xformer import cli
+from xformer.config import schema
 from xformer.data.corpus import read_lines
+from xformer.runs.folder import RunFolder
+from xformer.scoring.table2 import LABEL, tokenised_bleu
 
 
 @pytest.fixture
@@ -78,6 +82,27 @@ def test_named_files_score_as_the_sacrebleu_command_scores_them(run: Path) -> No
     assert not Path("runs/.cache").exists()
 
 
+def test_tokenised_bleu_stands_apart_and_is_labelled(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = RunFolder(run).config()
+    german = schema.FilesData(
+        kind="files", dir="nowhere", source="en", target="de",
+        train="train", valid="valid", test="test", max_length=100,
+    )  # fmt: skip
+    RunFolder(run).freeze(replace(config, data=german))
+    lines = read_lines(run / "hypotheses" / "test.txt")
+    references = [f"{line} E-Mail-Konto" for line in lines]
+    Path("news.en").write_text("".join(f"{line}\n" for line in lines))
+    Path("news.de").write_text("".join(f"{line}\n" for line in references))
+    files = ["--input", "news.en", "--reference", "news.de"]
+    assert cli.main(["evaluate", str(run), *files, "--metric", "tokenised_bleu"]) == 0
+    ((name, found),) = scores(run).items()
+    (stored,) = (run / "evaluations").glob(f"*.{name}.txt")
+    expected = tokenised_bleu(read_lines(stored), references, "de")
+    assert found["tokenised_bleu"] == asdict(expected)
+    assert found["bleu"] != expected.score
+    assert f"{expected.score:.4f}  {LABEL}  tok:moses-de|compounds:split" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -85,6 +110,7 @@ def test_named_files_score_as_the_sacrebleu_command_scores_them(run: Path) -> No
         (["--reference", "x"], "belong together"),
         (["--input", "x", "--reference", "y", "--split", "test"], "two choices"),
         (["--join", "0"], "--join 0"),
+        (["--metric", "tokenised_bleu"], "the built-in language has none"),
         (["--input", "nowhere", "--reference", "nowhere"], "nowhere"),
         (["--alpha", "-1"], "--alpha -1"),
     ],

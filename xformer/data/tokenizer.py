@@ -73,6 +73,10 @@ class Tokenizer:
             raise IndexError(f"no token has the id {token}")
         return bytes(_BYTE_OF[character] for character in name)
 
+    def names(self) -> list[str]:
+        """What each id is called in the file, by id; a name is no text (`piece` gives that)."""
+        return [str(self._engine.id_to_token(token)) for token in range(self.vocabulary)]
+
     def to_json(self) -> str:
         """What the `tokenizers` library reads."""
         return str(self._engine.to_str())

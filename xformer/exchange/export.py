@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xformer.config import schema
-from xformer.exchange import marian, plain
+from xformer.exchange import ctranslate2_check, marian, plain
 from xformer.exchange.folder import Origin, check_free, export_folder
 from xformer.exchange.marian_config import check_expressible
 from xformer.runs.folder import RunFolder
@@ -28,13 +28,23 @@ class Format:
     """What the user must know of this model in this format, or nothing."""
 
 
+def _write_ctranslate2(trained: Trained, folder: Path, origin: Origin) -> None:
+    from xformer.exchange import ctranslate2_format  # needs a library that not everyone has
+
+    ctranslate2_format.write(trained, folder, origin)
+
+
 FORMATS = {
     each.name: each
     for each in (
         Format(plain.FORMAT, plain.FILES, lambda _: None, plain.write, lambda _: ""),
         Format(marian.FORMAT, marian.FILES, check_expressible, marian.write, marian.warning),
+        Format(
+            ctranslate2_check.FORMAT, ctranslate2_check.FILES, ctranslate2_check.check, _write_ctranslate2,
+            lambda _: "",
+        ),
     )
-}
+}  # fmt: skip
 
 
 def export(options: argparse.Namespace) -> int:

@@ -16,9 +16,11 @@ from xformer.errors import UserError
 from xformer.files import write_atomic, write_json
 from xformer.runs.evaluation import Evaluation
 from xformer.runs.evaluation import evaluate as evaluate_set
+from xformer.runs.folder import RunFolder
+from xformer.runs.further_metrics import METRICS, Scored, target_language
 from xformer.runs.identity import decoding_hash
 from xformer.runs.opening import decoding, open_run
-from xformer.runs.trained import Trained, same_tokenizer
+from xformer.runs.trained import Trained, default_device, same_tokenizer
 from xformer.scoring.counts import write_counts
 from xformer.scoring.lengths import Bucket, score_by_length
 
@@ -66,6 +68,8 @@ def evaluate(options: argparse.Namespace) -> int:
             "longest_trained": each.longest_trained,
             "by_source_length": [_values(bucket) for bucket in buckets],
         }
+        further = _further(trained, each, found, options)
+        scores["splits"][each.name] |= further
         hypotheses = folder / f"{digest}.{each.name}.txt"
         write_atomic(hypotheses, found.text())
         write_counts(hypotheses, found.hypotheses, each.data.reference_lines)
@@ -73,7 +77,7 @@ def evaluate(options: argparse.Namespace) -> int:
             text = "".join(f"{line}\n" for line in each.data.reference_lines)
             write_atomic(folder / f"{each.name}.reference.txt", text)
         write_json(path, scores)
-        print("\n".join(_report(each, found, buckets)))
+        print("\n".join(_report(each, found, buckets, further)))
     print(path)
     return 0
 
@@ -86,6 +90,8 @@ def _check(options: argparse.Namespace) -> None:
         raise UserError("--split and --input are two choices of what to score: give one of them")
     if options.join < 1:
         raise UserError(f"--join {options.join}: give 1 (lines as they are) or more")
+    for name in options.metric or ():
+        METRICS[name].check(target_language(RunFolder(options.folder).config().data))
 
 
 def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestSet]:
@@ -105,6 +111,20 @@ def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestS
         yield _TestSet(split + suffix, data, prepared.longest_source, made=join > 1)
 
 
+def _further(
+    trained: Trained, each: _TestSet, found: Evaluation, options: argparse.Namespace
+) -> dict[str, Any]:
+    """What was asked for beside the usual scores, by name."""
+    scored = Scored(
+        sources=each.data.source_lines,
+        hypotheses=found.hypotheses,
+        references=each.data.reference_lines,
+        language=target_language(trained.config.data),
+        gpu=default_device().type == "cuda",
+    )
+    return {name: METRICS[name].measure(scored) for name in options.metric or ()}
+
+
 def _values(bucket: Bucket) -> dict[str, Any]:
     scores = bucket.scores
     return {
@@ -118,11 +138,15 @@ def _values(bucket: Bucket) -> dict[str, Any]:
     }
 
 
-def _report(each: _TestSet, found: Evaluation, buckets: list[Bucket]) -> Iterator[str]:
+def _report(
+    each: _TestSet, found: Evaluation, buckets: list[Bucket], further: dict[str, Any]
+) -> Iterator[str]:
     scores = found.scores
     yield f"{each.name}: {scores.sentences} sentences, perplexity {found.perplexity:.3f}"
     for name in ("bleu", "chrf", "ter"):
         yield f"  {name:4} {getattr(scores, name):6.2f}  {scores.signature[name]}"
+    for name, values in further.items():
+        yield f"  {name} {values['score']:.4f}  {values['label']}  {values['signature']}"
     if cut := sum(translation.source_cut for translation in found.translations):
         yield f"  {cut} sources were longer than the model has positions for and were cut"
     yield f"  {'source tokens':>13} {'sentences':>9} {'bleu':>6} {'chrf':>6} {'ter':>6}"

@@ -33,7 +33,7 @@ class Scores:
 
 def score(hypotheses: Sequence[str], references: Sequence[str]) -> Scores:
     """Score a whole test set, one reference a line; raises UserError unless there are as many of both."""
-    _check(hypotheses, references)
+    check_as_many(hypotheses, references)
     metrics = {"bleu": _bleu(), "chrf": CHRF(), "ter": TER()}
     values = {
         name: metric.corpus_score(_right_stripped(hypotheses), [_right_stripped(references)]).score
@@ -48,7 +48,7 @@ def statistics(hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarr
 
     Columns: hypothesis length, reference length, matching n-grams (n = 1 … 4), all n-grams (n = 1 … 4).
     """
-    _check(hypotheses, references)
+    check_as_many(hypotheses, references)
     metric = _bleu()
     # Its own name for this is not public, but nothing public gives it, and a test holds it to the score.
     counts = metric._extract_corpus_statistics(_right_stripped(hypotheses), [_right_stripped(references)])
@@ -78,7 +78,8 @@ def _right_stripped(lines: Sequence[str]) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def check_as_many(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Raise UserError unless there are as many of both, and some."""
     if len(hypotheses) != len(references):
         raise UserError(
             f"{len(hypotheses)} hypotheses but {len(references)} references: line n of one must translate "
