@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from xformer.config.sizes.flops import TRAINING, flops
 from xformer.errors import UserError
-from xformer.model.flops import TRAINING, flops
 from xformer.runs.folder import RunFolder
 from xformer.study.comparison import is_base
 from xformer.study.curves import Point, read_curve
