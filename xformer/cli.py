@@ -146,6 +146,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     fetch.add_argument("--out", type=Path, required=True, metavar="RUN", help="run folder to write")
 
+    keep = command("record", _record, "a small file for each finished run, to keep or publish")
+    keep.add_argument("folder", type=Path, metavar="FOLDER", help="folder that holds the runs")
+    keep.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the files")
+
     compare = command("compare", _compare, "two runs: configuration, scores with paired tests, sentences")
     compare.add_argument("left", type=Path, metavar="RUN_A", help="run folder")
     compare.add_argument("right", type=Path, metavar="RUN_B", help="run folder")
@@ -287,6 +291,14 @@ def _report(options: argparse.Namespace) -> int:
     from xformer.study.report import write_report
 
     write_report(options.folder, options.out, claims=options.claims)
+    return 0
+
+
+def _record(options: argparse.Namespace) -> int:
+    from xformer.runs.record import record
+
+    written = record(options.folder, options.out)
+    print(f"{len(written)} new records in {options.out}")
     return 0
 
 

@@ -183,3 +183,4 @@ class Config:
     trainer: Trainer
     decode: Decode
     tracking: Tracking
+    done_dir: Name | None = None

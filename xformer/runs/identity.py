@@ -19,6 +19,7 @@ NEUTRAL = frozenset(
         "changes",
         "runs_dir",
         "cache_dir",
+        "done_dir",
         "tracking",
         "scale",  # every size it gives is resolved into the keys that use it
         "data",  # its text and its limit on length enter by content

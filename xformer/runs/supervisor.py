@@ -23,6 +23,7 @@ from xformer.runs.following import follow
 from xformer.runs.identity import Identity, decoding_hash, identify, telling
 from xformer.runs.nodes import Node, this_node
 from xformer.runs.outcome import Ending, Outcome
+from xformer.runs.record import done
 
 
 def supervise(
@@ -49,6 +50,8 @@ def supervise(
         data_name=prepared.corpus.name,
     )
     folder = RunFolder(Path(config.runs_dir) / config.experiment / identity.name)
+    if config.done_dir and (kept := done(Path(config.done_dir)).get(identity.name)):
+        return _outcome(config, "skipped", reason=f"done, see {kept}")
     try:
         if node.number > 0:
             ended = follow(config, folder, node)

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from xformer.errors import UserError
 from xformer.runs.identity import telling
+from xformer.runs.record import unpacked
 from xformer.study import records
 from xformer.study.records import ConfigFile, ResultFile, StatusFile, UnreadableError
 from xformer.study.run import Run, State
@@ -25,12 +26,15 @@ _File = TypeVar("_File")
 def collect(runs_dir: Path) -> list[Run]:
     """Read every run under a folder, and the records of rows that could not start, in order of name and seed.
 
-    Folders whose names begin with a dot are passed over. Raises UserError where there is no such folder.
+    A folder without runs may hold records of them instead (`xformer record`). Folders whose names begin
+    with a dot are passed over. Raises UserError where there is no such folder.
     """
     if not runs_dir.is_dir():
         raise UserError(f"{runs_dir}: no such folder; give the folder that holds the runs")
     runs = [_read_run(folder, runs_dir) for folder in _run_folders(runs_dir)]
     runs += [_read_failed(path) for path in (runs_dir / "failed").glob("[!.]*.json")]
+    if not runs and any(runs_dir.glob("*.json")):
+        return collect(unpacked(runs_dir))
     return sorted(runs, key=lambda run: (run.experiment, run.overrides, run.seed or 0, str(run.folder)))
 
 
