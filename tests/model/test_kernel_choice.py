@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from xformer.model.kernel_choice import choose
-from xformer.model.kernels import explicit, fused
+from xformer.model.kernels import Kernel, explicit, fused
 
 
-def test_auto_takes_the_kernel_that_was_measured_to_be_faster():
-    cpu = torch.device("cpu")
-    assert choose("auto", cpu, torch.float32) is fused
-    assert choose("auto", cpu, torch.bfloat16) is explicit
-    assert choose("auto", torch.device("cuda"), torch.bfloat16) is fused
-    assert choose("explicit", cpu, torch.float32) is explicit
-    assert choose("fused", cpu, torch.bfloat16) is fused
+@pytest.mark.parametrize(
+    ("name", "device", "dtype", "queries", "keys", "kernel"),
+    [
+        ("auto", "cpu", torch.float32, 12, 12, explicit),
+        ("auto", "cpu", torch.float32, 12, 40, fused),
+        ("auto", "cpu", torch.float32, 1, 12, fused),
+        ("auto", "cpu", torch.float64, 12, 12, fused),
+        ("auto", "cpu", torch.bfloat16, 12, 40, explicit),
+        ("auto", "cpu", torch.bfloat16, 400, 400, fused),
+        ("auto", "cuda", torch.bfloat16, 12, 12, fused),
+        ("explicit", "cpu", torch.float32, 400, 400, explicit),
+        ("fused", "cpu", torch.bfloat16, 12, 12, fused),
+    ],
+)
+def test_the_kernel_that_was_measured_to_be_faster_runs_unless_one_is_named(
+    name: str, device: str, dtype: torch.dtype, queries: int, keys: int, kernel: Kernel
+) -> None:
+    assert choose(name, torch.device(device), dtype, queries, keys) is kernel

@@ -89,7 +89,8 @@ def kept_for_backward(config: schema.Config, device: torch.device) -> list[Kept]
     """What the forward pass up to the last states leaves behind, each tensor once, weights excepted."""
     setting = config.trainer.precision
     dtype = precision.parameter_dtype(setting)
-    kernel = choose(config.model.attention.kernel, device, torch.bfloat16 if setting == "bf16" else dtype)
+    computed = torch.bfloat16 if setting == "bf16" else dtype
+    kernel = choose(config.model.attention.kernel, device, computed, queries=SENTENCE, keys=SENTENCE)
     attention = replace(config.model.attention, kernel="explicit" if kernel is explicit else "fused")
     small, vocabulary = notation.distinct(replace(config.model, attention=attention))
     letters = {**notation.SIZES, **notation.sizes_of(small, vocabulary)}

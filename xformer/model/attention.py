@@ -37,7 +37,9 @@ class Attention(nn.Module):
         self.output = nn.Linear(config.heads * config.d_v, config.d_model, bias=config.attention.bias)
 
     def attend(self, q_BHTK: Tensor, k_BGSK: Tensor, v_BGSV: Tensor, mask: Mask) -> Tensor:
-        kernel = choose(self.kernel, q_BHTK.device, q_BHTK.dtype)
+        kernel = choose(
+            self.kernel, q_BHTK.device, q_BHTK.dtype, queries=q_BHTK.shape[2], keys=k_BGSK.shape[2]
+        )
         drop = self.dropout if self.training else 0.0
         context_BHTV = kernel(q_BHTK, k_BGSK, v_BGSV, mask, self.scale, drop)
         y_BTD: Tensor = self.output(context_BHTV.transpose(1, 2).flatten(2))  # (B, T, H·V) → (B, T, D)
