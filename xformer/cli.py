@@ -90,6 +90,10 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--input", type=Path, metavar="FILE", help="score this text instead, plain or .gz")
     evaluate.add_argument("--reference", type=Path, metavar="FILE", help="what --input should become")
     evaluate.add_argument(
+        "--testset", metavar="NAME", help="score one of sacrebleu's test sets instead, such as wmt14"
+    )
+    evaluate.add_argument("--langpair", metavar="PAIR", help="languages of --testset, such as en-de")
+    evaluate.add_argument(
         "--join", type=int, metavar="N", default=1, help="make one long sentence of every N lines"
     )
     evaluate.add_argument(

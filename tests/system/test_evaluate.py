@@ -103,6 +103,16 @@ def test_tokenised_bleu_stands_apart_and_is_labelled(run: Path, capsys: pytest.C
     assert f"{expected.score:.4f}  {LABEL}  tok:moses-de|compounds:split" in capsys.readouterr().out
 
 
+def test_a_named_test_set_is_scored_and_its_references_are_kept(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sides = ["A dog.", "A cat."], ["Ein Hund.", "Eine Katze."]
+    monkeypatch.setattr("xformer.runs.commands.named_set", lambda name, pair: sides)
+    assert cli.main(["evaluate", str(run), "--testset", "wmt14/full", "--langpair", "en-de"]) == 0
+    assert scores(run)["wmt14-full.en-de"]["sentences"] == 2
+    assert read_lines(run / "evaluations" / "wmt14-full.en-de.reference.txt") == sides[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -110,6 +120,10 @@ def test_tokenised_bleu_stands_apart_and_is_labelled(run: Path, capsys: pytest.C
         (["--reference", "x"], "belong together"),
         (["--input", "x", "--reference", "y", "--split", "test"], "two choices"),
         (["--join", "0"], "--join 0"),
+        (["--testset", "wmt14"], "belong together"),
+        (["--langpair", "en-de"], "belong together"),
+        (["--testset", "wmt14", "--langpair", "en-de", "--split", "test"], "choices of what to score"),
+        (["--testset", "wmt14", "--langpair", "en-it"], "--langpair en-it: wmt14 has"),
         (["--metric", "tokenised_bleu"], "the built-in language has none"),
         (["--input", "nowhere", "--reference", "nowhere"], "nowhere"),
         (["--alpha", "-1"], "--alpha -1"),

@@ -13,6 +13,7 @@ def contradictions(config: schema.Config) -> Iterator[str]:
     yield from _feedforward(config.model)
     yield from _positions(config)
     yield from _budgets(config)
+    yield from _languages(config.data)
     yield from _checkpoints(config)
     yield from _schedule(config)
 
@@ -81,6 +82,11 @@ def _budgets(config: schema.Config) -> Iterator[str]:
             f"tokenizer.vocabulary: {config.tokenizer.vocabulary} is less than 260, "
             "the 256 bytes and 4 control tokens"
         )
+
+
+def _languages(data: schema.Data) -> Iterator[str]:
+    if isinstance(data, schema.HubData) and data.source == data.target:
+        yield f"data.target: {data.target} is data.source too; give the two languages of the corpus"
 
 
 def _checkpoints(config: schema.Config) -> Iterator[str]:

@@ -72,7 +72,25 @@ class FilesData:
     max_length: Count
 
 
-Data = Annotated[GrammarData | FilesData, Field(discriminator="kind")]
+@settings
+class HubData:
+    """A parallel corpus by name, from the Hugging Face Hub through the library `datasets`."""
+
+    kind: Literal["hub"]
+    name: Name
+    repository: Name
+    subset: Name | None
+    revision: Name
+    source: Name
+    target: Name
+    train: Name
+    valid: Name
+    test: Name
+    max_length: Count
+    vocabulary: Count | None = None
+
+
+Data = Annotated[GrammarData | FilesData | HubData, Field(discriminator="kind")]
 
 
 @settings

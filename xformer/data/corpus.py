@@ -51,6 +51,8 @@ def open_corpus(config: schema.Data, cache_dir: Path) -> Corpus:
     """
     if isinstance(config, schema.GrammarData):
         return _open_grammar(config, cache_dir)
+    if isinstance(config, schema.HubData):
+        return _open_hub(config, cache_dir)
     folder = Path(config.dir)
     if not folder.is_dir():
         raise UserError(f"data.dir={config.dir}: no such folder. Set data.dir to the folder of the corpus.")
@@ -184,6 +186,17 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 def _safe(name: str) -> str:
     """`name` as a part of a file name and of a Hydra override: letters, digits, dot, dash, underscore."""
     return re.sub(r"[^\w.-]+", "-", name).strip("-.")
+
+
+# --- corpora by name ---------------------------------------------------------------------------
+
+
+def _open_hub(config: schema.HubData, cache_dir: Path) -> Corpus:
+    from xformer.data import hub
+
+    label = f"{config.name}-{config.source}-{config.target}"
+    splits = {role: role for role in hub.SPLITS}
+    return _open_files(_safe(label), hub.fetch(config, cache_dir), splits, config.source, config.target)
 
 
 # --- the built-in language -------------------------------------------------------------------

@@ -9,7 +9,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from xformer.config import schema
 from xformer.data.evaluation_sets import content_name, from_files, joined
+from xformer.data.named_sets import check_named, named_set
 from xformer.data.prepare import EvaluationSet, prepare
 from xformer.decoding.search import SearchSettings
 from xformer.errors import UserError
@@ -88,10 +90,18 @@ def _check(options: argparse.Namespace) -> None:
         raise UserError("--input FILE and --reference FILE belong together: a text and its translation")
     if options.input is not None and options.split:
         raise UserError("--split and --input are two choices of what to score: give one of them")
+    if (options.testset is None) != (options.langpair is None):
+        raise UserError(
+            "--testset NAME and --langpair SOURCE-TARGET belong together, such as wmt14 and en-de"
+        )
+    if options.testset is not None and (options.split or options.input is not None):
+        raise UserError("--testset, --split and --input are choices of what to score: give one of them")
+    if options.testset is not None:
+        check_named(options.testset, options.langpair)
     if options.join < 1:
         raise UserError(f"--join {options.join}: give 1 (lines as they are) or more")
     for name in options.metric or ():
-        METRICS[name].check(target_language(RunFolder(options.folder).config().data))
+        METRICS[name].check(_language(RunFolder(options.folder).config().data, options))
 
 
 def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestSet]:
@@ -103,6 +113,12 @@ def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestS
         name = content_name(options.input, data)
         longest = (trained.folder.result() or {}).get("longest_source")
         yield _TestSet(name + suffix, joined(tokenizer, data, join), longest, made=join > 1)
+        return
+    if options.testset is not None:
+        data = EvaluationSet.of(tokenizer, *named_set(options.testset, options.langpair))
+        name = f"{options.testset}.{options.langpair}".replace("/", "-")
+        longest = (trained.folder.result() or {}).get("longest_source")
+        yield _TestSet(name + suffix, joined(tokenizer, data, join), longest, made=True)
         return
     prepared = prepare(trained.config)
     same_tokenizer(trained, prepared)
@@ -119,10 +135,15 @@ def _further(
         sources=each.data.source_lines,
         hypotheses=found.hypotheses,
         references=each.data.reference_lines,
-        language=target_language(trained.config.data),
+        language=_language(trained.config.data, options),
         gpu=default_device().type == "cuda",
     )
     return {name: METRICS[name].measure(scored) for name in options.metric or ()}
+
+
+def _language(data: schema.Data, options: argparse.Namespace) -> str | None:
+    """Of the target, where it is known."""
+    return options.langpair.rpartition("-")[2] if options.langpair else target_language(data)
 
 
 def _values(bucket: Bucket) -> dict[str, Any]:
