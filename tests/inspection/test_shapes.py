@@ -55,7 +55,7 @@ def test_the_attention_of_the_paper_is_as_in_its_section_3_2():
     assert find(blocks, layer, "matmul") == ["B H S S", "B H S V"]
     assert find(blocks, layer, "softmax") == ["B H S S"]
     assert find(blocks, f"{layer}.output", "Linear") == ["B S D"]
-    assert find(blocks, "decoder.layers.*.cross_attention", "matmul") == ["B H T S", "B H T V"]
+    assert find(blocks, "decoder.layers.*.cross_attention", "matmul") == ["B H S T", "B H T V"]
     assert find(blocks, "decoder.layers.*.feedforward.inner", "Linear") == ["B T F"]
 
 
