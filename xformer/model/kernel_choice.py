@@ -1,11 +1,11 @@
 """Which attention kernel runs where: by measurement, not by name (docs/design.md, decision 10).
 
-`python -m benchmarks.attention` measures it: forward and backward, 2,000 tokens a batch, sentences of 8 to
-256 tokens, d_k 8 to 64 (docs/performance.md has the figures). On a CPU in float32 separate products take 0.6
-to 0.8 times as long as torch's fused kernel at 12 keys, and longer from 16 or 24 on. In bfloat16 they win by far
-up to 128 and are equal at 256: they run on the matrix units and the fused kernel does not. One query at a
-time, as in decoding, the two are alike. CUDA was not measured: there the fused kernel is taken because it
-never writes the scores to memory.
+`python -m benchmarks.attention` measures it: forward and backward, 2,000 tokens a batch, sentences of 8
+to 256 tokens, d_k 8 to 64 (docs/performance.md has the figures). On a CPU in float32 separate products
+take 0.6 to 0.8 times as long as torch's fused kernel at 12 keys, and longer from 16 or 24 on. In bfloat16
+they win by far up to 128 and are equal at 256: they run on the matrix units and the fused kernel does
+not. One query at a time, as in decoding, the two are alike. CUDA was not measured: there the fused kernel
+is taken because it never writes the scores to memory.
 """
 
 from __future__ import annotations
