@@ -42,16 +42,18 @@ def evaluate(options: argparse.Namespace) -> int:
     folder, digest = trained.folder.evaluations, decoding_hash(decode)
     folder.mkdir(exist_ok=True)
     path = folder / f"{digest}.json"
-    scores = trained.folder.evaluation(digest) or {
-        "beam": decode.beam,
-        "alpha": decode.alpha,
-        "extra_length": decode.extra_length,
-        "min_length": decode.min_length,
-        "max_length": decode.max_length,
-        "averaged_checkpoints": trained.averaged,
-        "update": trained.update,
-        "splits": {},
-    }
+    scores = trained.folder.evaluation(digest)
+    if scores is None or not isinstance(scores.get("splits"), dict):  # none yet, or damaged
+        scores = {
+            "beam": decode.beam,
+            "alpha": decode.alpha,
+            "extra_length": decode.extra_length,
+            "min_length": decode.min_length,
+            "max_length": decode.max_length,
+            "averaged_checkpoints": trained.averaged,
+            "update": trained.update,
+            "splits": {},
+        }
     for each in _test_sets(trained, options):
         with tqdm(
             total=len(each.data), desc=f"translate {each.name}", unit=" lines", leave=False, disable=None
