@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from xformer.config.compose import compose
 from xformer.config.validate import dump
 from xformer.runs.display import Lines
 from xformer.runs.folder import RunFolder, Status
+from xformer.runs.search import objective
 
 CONFIG = yaml.safe_dump(dump(compose([])), sort_keys=False).encode()
 STATUS = Status(state="running", run_id="r", row_hash="w", experiment="table3/base", seed=1)
@@ -78,3 +80,9 @@ def test_a_folder_in_place_of_a_file_counts_as_none(tmp_path: Path) -> None:
     (tmp_path / "result.json").mkdir()
     assert RunFolder(tmp_path).status() is None
     assert RunFolder(tmp_path).result() is None
+
+
+@pytest.mark.parametrize("dev", [None, 3, [], {}, {"perplexity": None}, {"perplexity": "x"}])
+def test_a_search_takes_a_damaged_result_for_a_failed_trial(tmp_path: Path, dev: Any) -> None:
+    (tmp_path / "result.json").write_text(json.dumps({"dev": dev}))
+    assert math.isnan(objective(str(tmp_path)))

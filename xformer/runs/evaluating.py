@@ -98,7 +98,8 @@ def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestS
         data = from_files(tokenizer, options.input, options.reference)
         name = content_name(options.input, data)
         longest = (trained.folder.result() or {}).get("longest_source")
-        yield _TestSet(name + suffix, joined(tokenizer, data, join), longest, made=join > 1)
+        known = longest if isinstance(longest, int) else None
+        yield _TestSet(name + suffix, joined(tokenizer, data, join), known, made=join > 1)
         return
     prepared = prepare(trained.config)
     same_tokenizer(trained, prepared)
