@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import TypeAdapter
+from pydantic import FiniteFloat, TypeAdapter
 
 from xformer.config import schema
 from xformer.config.validate import dump, validate
@@ -42,15 +42,15 @@ class Status:
     phase: str = "starting"
     updates: int = 0
     updates_planned: int = 0
-    loss: float | None = None
-    tokens_per_second: float | None = None
-    seconds_left: float | None = None
+    loss: FiniteFloat | None = None
+    tokens_per_second: FiniteFloat | None = None
+    seconds_left: FiniteFloat | None = None
     host: str = field(default_factory=socket.gethostname)
     pid: int = field(default_factory=os.getpid)
-    started: float = field(default_factory=time.time)
-    updated: float = field(default_factory=time.time)
-    ended: float | None = None
-    seconds_spent: float = 0.0  # at work on the run, over all its starts
+    started: FiniteFloat = field(default_factory=time.time)
+    updated: FiniteFloat = field(default_factory=time.time)
+    ended: FiniteFloat | None = None
+    seconds_spent: FiniteFloat = 0.0  # at work on the run, over all its starts
 
 
 @dataclass(frozen=True)
