@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,3 +16,13 @@ def test_no_file_is_too_long_to_read_at_once(room: str) -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in (REPOSITORY / room).rglob("*.py")}
     assert lengths
     assert {str(path): length for path, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_every_kind_of_fault_has_a_test_that_exists() -> None:
+    rows = (REPOSITORY / "docs" / "faults.md").read_text(encoding="utf-8").split("\n| S")[1:]
+    assert [row[:2] for row in rows] == [f"{number:02}" for number in range(1, 27)]
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", row)
+        assert named, row
+        for path, name in named:
+            assert f"def {name}(" in (REPOSITORY / path).read_text(encoding="utf-8"), f"{path}::{name}"

@@ -243,7 +243,7 @@ def _data(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from xformer.runs.commands import evaluate
+    from xformer.runs.evaluating import evaluate
 
     return evaluate(options)
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.data.corpora import files_data, grammar_data, write_corpus, write_small_corpus
+from tests.refusals import at_most_refused
 from xformer.data import corpus as module
 from xformer.data import grammar
 from xformer.data.corpus import check_unchanged, open_corpus, read_lines, split
@@ -107,6 +108,24 @@ def test_a_damaged_compressed_file_is_refused(tmp_path: Path, damage) -> None:  
     path.write_bytes(damage(gzip.compress(b"a few words\n" * 100)))
     with pytest.raises(UserError, match=r"text\.gz: not a whole gzip file"):
         read_lines(path)
+
+
+PACKED = gzip.compress(b"a few words\n" * 9)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    cut=st.integers(0, len(PACKED)),
+    put=st.binary(max_size=12),
+    skip=st.integers(0, 60),
+)
+def test_any_bytes_named_gz_are_text_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, put: bytes, skip: int
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "text.gz"
+    path.write_bytes(PACKED[:cut] + put + PACKED[cut + skip :])
+    with at_most_refused(naming="text.gz"):
+        assert module._measure(path)[0] == len(read_lines(path))
 
 
 # --- opening -------------------------------------------------------------------------------

@@ -12,22 +12,24 @@ from typing import Any
 import pytest
 
 from tests.system.commands import SMALL, Command, Start, run_in, status_of, wait_for
+from xformer.config.compose import quote
 
 JOBLIB = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
 
 
-@pytest.mark.parametrize("launcher", [(), JOBLIB])
+@pytest.mark.parametrize(("launcher", "place"), [((), "runs"), (JOBLIB, "my runs, 50% = $x")])
 def test_each_job_has_a_run_folder_of_its_own(
-    xformer: Command, tmp_path: Path, launcher: tuple[str, ...]
+    xformer: Command, tmp_path: Path, launcher: tuple[str, ...], place: str
 ) -> None:
-    ended = xformer("train", "-m", "experiments=table3/base", "seed=1,2", *SMALL, *launcher)
+    arguments = ("experiments=table3/base", "seed=1,2", f"runs_dir={quote(place)}")
+    ended = xformer("train", "-m", *arguments, *SMALL, *launcher)
     assert ended.returncode == 0, ended.stderr
     assert "2 runs: 2 finished" in ended.stderr
-    runs = sorted((tmp_path / "runs" / "table3" / "base").iterdir())
+    runs = sorted((tmp_path / place / "table3" / "base").iterdir())
     assert [json.loads((run / "result.json").read_text())["seed"] for run in runs] == [1, 2]
     assert len({json.loads((run / "result.json").read_text())["row_hash"] for run in runs}) == 1
     assert len(list(tmp_path.rglob("multirun.yaml"))) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [place]
 
 
 def test_rows_with_wrong_data_are_recorded_and_the_others_go_on(xformer: Command, tmp_path: Path) -> None:

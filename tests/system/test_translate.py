@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -140,6 +141,15 @@ def test_columns_are_number_score_log_probability_text_and_alignment(
         assert targets == list(range(len(targets)))
     scores = [float(row[1]) for row in rows[:3]]
     assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.usefixtures("_here")
+def test_a_run_may_lie_in_a_folder_of_any_name(
+    trained: Path, sources: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    moved = shutil.copytree(trained, Path("a = b, 50% {c} 'd'") / trained.name)
+    best = read_lines(trained / "hypotheses" / "test.txt")
+    assert translated(capfd, moved, sources[:3]).split("\n")[:-1] == best[:3]
 
 
 @pytest.mark.usefixtures("_here")

@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.refusals import at_most_refused
+from xformer.errors import UserError
 from xformer.training.metrics import COLUMNS, MetricsFile, Row
 
 
@@ -85,3 +89,35 @@ def test_a_file_that_is_not_there_or_torn_in_its_first_line_begins_with_the_colu
 def test_a_tracker_gets_numbers_only() -> None:
     assert set(row(5).numbers()) == set(COLUMNS) - {"update", "dev_perplexity", "dev_bleu"}
     assert row(5, 2.0).numbers()["dev_bleu"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("update,tokens\n3,4\n", "line 2 is no row"),
+        ("not a table\n", "does not name the columns"),
+        (",".join(COLUMNS) + "\n" + "x" + "," * 9 + "\n", "line 2 is no row"),
+        (",".join(COLUMNS) + "\n\n", "line 2 is no row"),
+    ],
+)
+def test_a_file_that_somebody_wrote_into_is_refused_with_its_line(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text(text)
+    for read in (MetricsFile(path).last_update, lambda: MetricsFile(path).rewind(9)):
+        with pytest.raises(UserError, match=rf"metrics\.csv: .*{told}"):
+            read()
+    assert path.read_text() == text
+
+
+@settings(deadline=None, max_examples=100)
+@given(content=st.binary(max_size=60), head=st.booleans())
+def test_any_bytes_are_rows_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, head: bool
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "metrics.csv"
+    path.write_bytes((",".join(COLUMNS) + "\n").encode() * head + content)
+    with at_most_refused(naming="metrics.csv"):
+        MetricsFile(path).rewind(5)
+        assert 0 <= MetricsFile(path).last_update() <= 5

@@ -14,7 +14,7 @@ from hydra import initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override
-from hydra.errors import HydraException
+from hydra.errors import HydraException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -77,22 +77,34 @@ def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | Non
     try:
         with initialize_config_dir(version_base="1.3", config_dir=str(config_root() / "conf")):
             single = _single_values(overrides)
-            master = hydra_compose("train", overrides=single + extra, return_hydra_config=True)
+            master = _composed(single, extra)
             if not multirun and master.hydra.mode is not RunMode.MULTIRUN:
                 if len(single) < len(overrides):  # Hydra says which value is ambiguous
-                    hydra_compose("train", overrides=overrides + extra)
+                    _composed(overrides, extra)
                 return Plan((_job(master, overrides),), sweep=False, hydra=master.hydra)
             jobs = []
             for words in _points(master, overrides):
                 try:
-                    composed = hydra_compose("train", overrides=words + extra, return_hydra_config=True)
-                    jobs.append(_job(composed, words))
+                    jobs.append(_job(_composed(words, extra), words))
                 except UserError as error:
                     raise UserError(f"{error}\n(in the job {' '.join(words)}; nothing was started)") from None
             return Plan(tuple(jobs), sweep=True, hydra=master.hydra)
-    # Hydra reports some wrong choices of a group, such as model=null, as a plain ValueError.
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         raise UserError(_explain(error)) from None
+
+
+def _composed(words: list[str], extra: list[str]) -> DictConfig:
+    """What Hydra makes of some overrides. Raises UserError, or what Hydra and OmegaConf raise on purpose."""
+    try:
+        return hydra_compose("train", overrides=words + extra, return_hydra_config=True)
+    except (HydraException, OmegaConfBaseException):
+        raise
+    except (
+        Exception
+    ) as error:  # model=null and decode=[1,2] break it here or there, with any exception at all
+        raise UserError(
+            f"{' '.join(words)}: cannot be composed ({_explain(error)}); give a group the name of one choice"
+        ) from None
 
 
 def compose(overrides: list[str], *, config_dir: Path | None = None) -> schema.Config:
@@ -180,6 +192,9 @@ def _ends(override: Override) -> list[str]:
 def _single_values(overrides: list[str]) -> list[str]:
     """The overrides without those that give several values; what is left says whether it is a sweep."""
     parsed = OverridesParser.create().parse_overrides(overrides)
+    for each in parsed:
+        if not each.key_or_group:  # Hydra would answer with a failed assertion
+            raise UserError(f"{each.input_line}: names no key; write KEY=VALUE")
     return [str(each.input_line) for each in parsed if not each.is_sweep_override()]
 
 
@@ -231,7 +246,9 @@ def _explain(error: Exception) -> str:
         return "sweeps=wandb: is led by wandb's server; start it with wandb sweep sweeps/wandb.yaml"
     if text.startswith("Ambiguous value"):
         return f"{text.splitlines()[0]}: several values; add -m for one run each, or quote the value"
-    if text.startswith("Error parsing override") or "no viable alternative" in text:
-        return f"{text.splitlines()[0]}: write KEY=VALUE"
+    if isinstance(error, OverrideParseException):
+        lines = text.splitlines()
+        why = lines[lines[0].startswith("Error parsing override")]
+        return f"'{error.override}': write KEY=VALUE, or \"KEY='VALUE'\" where it holds = or brackets ({why})"
     first = text.splitlines()[0] if text else type(error).__name__
     return f"{key}: {first}" if key else first

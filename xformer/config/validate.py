@@ -29,7 +29,13 @@ def validate(values: dict[str, Any]) -> schema.Config:
     """
     try:
         # As JSON, since strict Python input would have to be dataclasses already.
-        config = _adapter().validate_json(json.dumps(values))
+        text = json.dumps(values)
+    except (TypeError, ValueError, RecursionError) as error:  # a date, a loop, a key that is a list
+        raise UserError(
+            f"a configuration holds numbers, text, lists and groups of keys only: {error}"
+        ) from None
+    try:
+        config = _adapter().validate_json(text)
     except ValidationError as error:
         raise UserError("\n".join(_explain(detail) for detail in error.errors())) from None
     if found := list(contradictions(config)):

@@ -8,11 +8,13 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
+from pydantic import FiniteFloat, TypeAdapter
 
 from xformer.config import schema
 from xformer.config.validate import dump, validate
@@ -40,15 +42,15 @@ class Status:
     phase: str = "starting"
     updates: int = 0
     updates_planned: int = 0
-    loss: float | None = None
-    tokens_per_second: float | None = None
-    seconds_left: float | None = None
+    loss: FiniteFloat | None = None
+    tokens_per_second: FiniteFloat | None = None
+    seconds_left: FiniteFloat | None = None
     host: str = field(default_factory=socket.gethostname)
     pid: int = field(default_factory=os.getpid)
-    started: float = field(default_factory=time.time)
-    updated: float = field(default_factory=time.time)
-    ended: float | None = None
-    seconds_spent: float = 0.0  # at work on the run, over all its starts
+    started: FiniteFloat = field(default_factory=time.time)
+    updated: FiniteFloat = field(default_factory=time.time)
+    ended: FiniteFloat | None = None
+    seconds_spent: FiniteFloat = 0.0  # at work on the run, over all its starts
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class RunFolder:
             raise UserError(f"{self.path}: not a run folder, it has no config.yaml")
         try:
             values = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except (yaml.YAMLError, ValueError, OSError, RecursionError) as error:  # 2026-02-31 is a ValueError
             raise UserError(f"{self.config_file}: cannot be read: {error}") from None
         if not isinstance(values, dict):
             raise UserError(f"{self.config_file}: holds no configuration")
@@ -114,12 +116,13 @@ class RunFolder:
             raise UserError(f"{self.config_file}: {error}") from None
 
     def status(self) -> Status | None:
-        """The last written state; None where there is none or it cannot be read."""
-        values = _read(self.status_file)
-        known = {each.name for each in fields(Status)}
+        """The last written state; None where there is none or it cannot be read.
+
+        Keys that a later version wrote are passed over.
+        """
         try:
-            return Status(**{key: value for key, value in values.items() if key in known}) if values else None
-        except TypeError:
+            return _status_reader().validate_json(self.status_file.read_bytes(), strict=True)
+        except (OSError, ValueError):
             return None
 
     def write_status(self, status: Status, **changes: Any) -> Status:
@@ -162,9 +165,14 @@ class RunFolder:
             os.close(descriptor)
 
 
+@cache
+def _status_reader() -> TypeAdapter[Status]:
+    return TypeAdapter(Status)
+
+
 def _read(path: Path) -> dict[str, Any] | None:
     try:
         values = read_json(path)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return values if isinstance(values, dict) else None

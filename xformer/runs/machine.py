@@ -31,7 +31,7 @@ def alive(pid: int) -> bool:
     """Whether a process of this machine still exists."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # a damaged file may hold any number
         return False
     except PermissionError:  # it exists and is somebody else's
         return True

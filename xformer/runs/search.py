@@ -14,7 +14,10 @@ from xformer.runs.folder import RunFolder
 def objective(folder: str | None) -> float:
     """Perplexity on the dev set after the last update; NaN, a failed trial to Optuna, where there is none."""
     result = RunFolder(Path(folder)).result() if folder else None
-    return float(result["dev"]["perplexity"]) if result else math.nan
+    try:
+        return float(result["dev"]["perplexity"]) if result else math.nan
+    except (KeyError, TypeError, ValueError):  # somebody has been at the file
+        return math.nan
 
 
 def to_go_on(sweeper: DictConfig) -> list[str]:

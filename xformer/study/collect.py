@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from xformer.errors import UserError
 from xformer.runs.identity import telling
+from xformer.runs.machine import alive
 from xformer.runs.record import unpacked
 from xformer.study import records
 from xformer.study.records import ConfigFile, ResultFile, StatusFile, UnreadableError
@@ -125,15 +126,7 @@ def _experiment(folder: Path, root: Path, status: StatusFile | None, config: Con
 
 def _gone(status: StatusFile) -> bool:
     """Whether the process of a run of this host has ended; of other hosts nothing can be known."""
-    if status.pid is None or status.host != socket.gethostname():
-        return False
-    try:
-        os.kill(status.pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except PermissionError:  # it is there, and someone else's
-        return False
-    return False
+    return status.pid is not None and status.host == socket.gethostname() and not alive(status.pid)
 
 
 def _read_failed(path: Path) -> Run:

@@ -91,17 +91,34 @@ def read_checkpoint(path: Path, *, mapped: bool = True) -> dict[str, Any]:
             f"{path} is refused: it holds more than tensors and plain values, and loading that could run "
             "code. Only load checkpoints that xformer wrote."
         ) from error
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+    except Exception as error:  # what goes wrong is decided by the bytes: IndexError, AttributeError …
         raise Unreadable(
             f"{path} cannot be read as a checkpoint: it is torn or of another kind ({_first_line(error)}). "
             "Use another checkpoint of the run."
         ) from error
-    if not isinstance(content, dict) or HEADER not in content or "state_dict" not in content:
+    if not _is_ours(content):
         raise Unreadable(f"{path} is not a checkpoint of xformer: use one from a run's checkpoints/ folder")
     found = content[HEADER]["format"]
     if found > FORMAT:
         raise UserError(f"{path} has format {found}, this xformer knows {FORMAT} at most: use a newer one")
-    return content
+    return dict(content)
+
+
+def _is_ours(content: Any) -> bool:
+    """Whether a checkpoint has a header and weights, of this format or a later one."""
+    if not isinstance(content, dict):
+        return False
+    heading, state = content.get(HEADER), content.get("state_dict")
+    if not isinstance(heading, dict) or not isinstance(heading.get("format"), int):
+        return False
+    if heading["format"] > FORMAT:  # of which nothing more is known
+        return True
+    return (
+        isinstance(heading.get("update"), int)
+        and isinstance(heading.get("tokenizer_hash"), str)
+        and isinstance(state, dict)
+        and all(isinstance(name, str) and isinstance(each, Tensor) for name, each in state.items())
+    )
 
 
 def _first_line(error: BaseException) -> str:

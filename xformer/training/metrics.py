@@ -7,6 +7,7 @@ import io
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from xformer.errors import UserError
 from xformer.files import write_atomic
 
 
@@ -44,7 +45,10 @@ def _text(value: float | None) -> str:
 
 
 class MetricsFile:
-    """Appends rows; a row is there whole or, after a kill, cut off when the run goes on."""
+    """Appends rows; a row is there whole or, after a kill, cut off when the run goes on.
+
+    Reading raises UserError for a file that somebody else has written into.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,9 +71,23 @@ class MetricsFile:
     def _rows(self) -> list[dict[str, str]]:
         if not self.path.exists():
             return []
-        text = self.path.read_text(encoding="utf-8")
+        text = self.path.read_text(encoding="utf-8", errors="replace")
         whole = text[: text.rfind("\n") + 1]  # a line without its end was being written when the run died
-        return list(csv.DictReader(io.StringIO(whole)))
+        heading, *lines = whole.split("\n")[:-1] or [""]
+        rows = []
+        for number, line in enumerate(lines, start=2):
+            cells = line.split(",")
+            if len(cells) != len(COLUMNS) or not cells[0].isdecimal():
+                raise self._damaged(f"line {number} is no row of it")
+            rows.append(dict(zip(COLUMNS, cells, strict=True)))
+        if whole and heading != ",".join(COLUMNS):
+            raise self._damaged("its first line does not name the columns")
+        return rows
+
+    def _damaged(self, what: str) -> UserError:
+        return UserError(
+            f"{self.path}: {what}. Mend the file, or move it away: the run goes on with the rows to come."
+        )
 
 
 def _lines(rows: list[dict[str, str]]) -> str:

@@ -46,16 +46,18 @@ def evaluate(options: argparse.Namespace) -> int:
     folder, digest = trained.folder.evaluations, decoding_hash(decode)
     folder.mkdir(exist_ok=True)
     path = folder / f"{digest}.json"
-    scores = trained.folder.evaluation(digest) or {
-        "beam": decode.beam,
-        "alpha": decode.alpha,
-        "extra_length": decode.extra_length,
-        "min_length": decode.min_length,
-        "max_length": decode.max_length,
-        "averaged_checkpoints": trained.averaged,
-        "update": trained.update,
-        "splits": {},
-    }
+    scores = trained.folder.evaluation(digest)
+    if scores is None or not isinstance(scores.get("splits"), dict):  # none yet, or damaged
+        scores = {
+            "beam": decode.beam,
+            "alpha": decode.alpha,
+            "extra_length": decode.extra_length,
+            "min_length": decode.min_length,
+            "max_length": decode.max_length,
+            "averaged_checkpoints": trained.averaged,
+            "update": trained.update,
+            "splits": {},
+        }
     for each in _test_sets(trained, options):
         with tqdm(
             total=len(each.data), desc=f"translate {each.name}", unit=" lines", leave=False, disable=None
@@ -112,7 +114,8 @@ def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestS
         data = from_files(tokenizer, options.input, options.reference)
         name = content_name(options.input, data)
         longest = (trained.folder.result() or {}).get("longest_source")
-        yield _TestSet(name + suffix, joined(tokenizer, data, join), longest, made=join > 1)
+        known = longest if isinstance(longest, int) else None
+        yield _TestSet(name + suffix, joined(tokenizer, data, join), known, made=join > 1)
         return
     if options.testset is not None:
         data = EvaluationSet.of(tokenizer, *named_set(options.testset, options.langpair))
