@@ -24,8 +24,10 @@ def xformer(run: Path, work: Path, threads: int) -> Translate:
     import torch
 
     from xformer.decoding.search import SearchSettings
+    from xformer.runs.machine import keep_memory
     from xformer.runs.translator import load
 
+    keep_memory()
     torch.set_num_threads(threads)
     translator = load(run, device="cpu")
     how = SearchSettings(beam=BEAM, alpha=0.0, extra_length=EXTRA)

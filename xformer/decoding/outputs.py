@@ -16,7 +16,7 @@ from torch import Tensor
 from xformer.decoding.protocol import Decodable, InTwoParts, State
 
 # Logits of a block on a CPU (8 MB).
-BLOCK = 2**20
+BLOCK = 2**21
 
 
 class Outputs(Generic[State]):
