@@ -42,8 +42,8 @@ def main() -> None:
             found = _child("prepare", folder, str(options.vocabulary))
         measured.append((pairs, found["seconds"], found["peak"]))
         print(
-            f"| {pairs:,} | {megabytes:.0f} | {found['seconds']:.1f} | {found['processor']:.1f} | {pairs / found['seconds']:,.0f} "
-            f"| {found['peak']:.0f} | {1000 * found['opening']:.0f} |",
+            f"| {pairs:,} | {megabytes:.0f} | {found['seconds']:.1f} | {found['processor']:.1f} "
+            f"| {pairs / found['seconds']:,.0f} | {found['peak']:.0f} | {1000 * found['opening']:.0f} |",
             flush=True,
         )
     if len(measured) > 1:
@@ -51,8 +51,8 @@ def main() -> None:
     if options.plan:
         found = _child("plan", str(options.plan), "0")
         print(
-            f"plan of {options.plan:,} pairs: {found['seconds']:.1f} s and {found['epoch']:.1f} s to begin an "
-            f"epoch, {found['peak']:.0f} MB at most"
+            f"plan of {options.plan:,} pairs: {found['seconds']:.1f} s and {found['epoch']:.1f} s to begin "
+            f"an epoch, {found['peak']:.0f} MB at most"
         )
 
 
