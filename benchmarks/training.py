@@ -1,127 +1,140 @@
-"""One contender's training speed, in a process of its own: prints real tokens a second.
+"""One contender's training speed, in a process of its own: prints a JSON object.
 
-Both models have the sizes of `table3/base` at `scale=mini`, see the same batches of made-up sentences with
-lengths like those of image captions, and are trained by Adam with the label-smoothed loss.
+All see the same batches of made-up sentences with lengths like those of image captions, and are trained by
+Adam with the label-smoothed loss. What is counted is real source and target tokens, padding not.
+
+    python -m benchmarks.training "xformer" fp32 --updates 12 --threads 1
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
+import resource
 import time
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
+from benchmarks.contenders import MAKERS, autocast
+from xformer.config import schema
 from xformer.config.compose import compose
 from xformer.data.batch import Batch, collate
 from xformer.data.plan import UpdatePlan
 from xformer.data.store import ParallelStore
-from xformer.model import build
-from xformer.model.positions import sinusoids
-from xformer.training.objective import loss_sums, output_weight, real_positions
+from xformer.model.flops import flops
 
-VOCABULARY, WARM_UP, SMOOTHING = 8000, 5, 0.1
-CONFIG = compose(["scale=mini"])
-SIZES = CONFIG.model
+WARM_UP = 5
+VOCABULARY = {"small": 8000, "base": 37000}
 
 
-def batches(updates: int) -> list[Batch]:
-    """As many updates of about 2,000 tokens a side, of sentences of 5 to 40 tokens around 14."""
+def sizes(name: str) -> schema.Model:
+    """`small`: d_model 128, 4 heads, 3+3 layers; `base`: the paper's."""
+    if name == "base":
+        return compose(["scale=paper"]).model
+    return replace(compose(["scale=mini"]).model, heads=4, key_value_heads=4, d_k=32, d_v=32)
+
+
+def corpus(vocabulary: int) -> tuple[ParallelStore, UpdatePlan]:
+    """Updates of about 2,000 tokens a side, of sentences of 5 to 40 tokens around 14."""
     random = np.random.default_rng(1)
     lengths = np.clip(random.lognormal(2.6, 0.35, 20_000).astype(int), 5, 40)
     pairs = [
-        (random.integers(4, VOCABULARY, n).tolist(), random.integers(4, VOCABULARY, n + 1).tolist())
+        (random.integers(4, vocabulary, n).tolist(), random.integers(4, vocabulary, n + 1).tolist())
         for n in lengths
     ]
-    store = ParallelStore.from_pairs(pairs, VOCABULARY)
+    store = ParallelStore.from_pairs(pairs, vocabulary)
     plan = UpdatePlan(
         store.source_lengths, store.target_lengths, tokens_per_update=2000, tokens_per_device=2500, seed=1
     )
-    return [collate(store, indices) for n in range(updates) for indices in plan.update(n)]
+    return store, plan
 
 
-def xformer() -> tuple[nn.Module, Callable[[Batch], Tensor]]:
-    """The model and objective of this project."""
-    model = build(SIZES, VOCABULARY)
-
-    def loss(batch: Batch) -> Tensor:
-        real_N = real_positions(batch.target_out_BT)
-        hidden_BTD = model(batch.source_BS, batch.source_mask_BS, batch.target_in_BT)
-        hidden_ND = hidden_BTD.flatten(0, 1).index_select(0, real_N)
-        target_N = batch.target_out_BT.flatten().index_select(0, real_N)
-        total, _ = loss_sums(hidden_ND, output_weight(model), target_N, SMOOTHING)
-        return total / batch.target_tokens
-
-    return model, loss
-
-
-class Reference(nn.Module):
-    """torch.nn.Transformer with the embeddings and the tied projection that it leaves to its user."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(VOCABULARY, SIZES.d_model)
-        nn.init.normal_(self.embedding.weight, std=SIZES.d_model**-0.5)
-        self.transformer = nn.Transformer(
-            SIZES.d_model,
-            SIZES.heads,
-            SIZES.layers,
-            SIZES.layers,
-            SIZES.d_ff,
-            SIZES.dropout,
-            batch_first=True,
-        )
-        self.register_buffer("positions", sinusoids(256, SIZES.d_model, "interleaved").float())
-
-    def forward(self, batch: Batch) -> Tensor:
-        pad_BS = ~batch.source_mask_BS
-        causal = nn.Transformer.generate_square_subsequent_mask(batch.target_in_BT.shape[1])
-        hidden: Tensor = self.transformer(
-            self.embed(batch.source_BS), self.embed(batch.target_in_BT), tgt_mask=causal, tgt_is_causal=True,
-            src_key_padding_mask=pad_BS, memory_key_padding_mask=pad_BS,
-        )  # fmt: skip
-        return hidden @ self.embedding.weight.T
-
-    def embed(self, ids: Tensor) -> Tensor:
-        embedded: Tensor = self.embedding(ids) * SIZES.d_model**0.5
-        return nn.functional.dropout(embedded + self.positions[: ids.shape[1]], SIZES.dropout, self.training)
-
-
-def reference() -> tuple[nn.Module, Callable[[Batch], Tensor]]:
-    """torch.nn.Transformer with the stock loss."""
-    model = Reference()
-
-    def loss(batch: Batch) -> Tensor:
-        logits = model(batch).flatten(0, 1).float()
-        return nn.functional.cross_entropy(
-            logits, batch.target_out_BT.flatten(), ignore_index=0, label_smoothing=SMOOTHING
-        )
-
-    return model, loss
-
-
-def main(name: str, updates: int, threads: int) -> None:
-    """Train and print the speed."""
-    if threads:
-        torch.set_num_threads(threads)
+def main() -> None:
+    """Train and print what was measured."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.training", description=__doc__)
+    parser.add_argument("name", choices=MAKERS)
+    parser.add_argument("precision", choices=("fp32", "bf16"))
+    parser.add_argument("--size", choices=VOCABULARY, default="small")
+    parser.add_argument("--no-attention-dropout", action="store_true")
+    parser.add_argument("--updates", type=int, default=30)
+    parser.add_argument("--threads", type=int, default=0, help="0 leaves the choice to PyTorch")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    model, loss = xformer() if name.startswith("xformer") else reference()
+    print(json.dumps(measure(options)))
+
+
+def measure(options: argparse.Namespace) -> dict[str, float]:
+    """Real tokens a second, and what explains them."""
+    device, config = torch.device(options.device), sizes(options.size)
+    vocabulary = VOCABULARY[options.size]
+    model, loss = MAKERS[options.name](config, vocabulary, not options.no_attention_dropout)
+    model.to(device).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
-    work = batches(WARM_UP + updates)
-    began, tokens = 0.0, 0
-    for number, batch in enumerate(work):
+    store, plan = corpus(vocabulary)
+    began = reading = 0.0
+    source = target = padded = 0
+    for number in range(WARM_UP + options.updates):
         if number == WARM_UP:
-            began, tokens = time.perf_counter(), 0
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=name.endswith("bf16")):
-            value = loss(batch)
+            _wait(device)
+            began, reading, source, target, padded = time.perf_counter(), 0.0, 0, 0, 0
+        asked = time.perf_counter()
+        batches = [collate(store, indices) for indices in plan.update(number)]
+        reading += time.perf_counter() - asked
+        tokens = sum(batch.target_tokens for batch in batches)
         optimizer.zero_grad()
-        value.backward()
+        for batch in batches:
+            moved = batch.to(device, non_blocking=True)
+            with autocast(device, options.precision):
+                value = loss(moved)
+            (value * (batch.target_tokens / tokens)).backward()
+            source, target = source + batch.source_tokens, target + batch.target_tokens
+            padded += _padded(batch)
         optimizer.step()
-        tokens += batch.source_tokens + batch.target_tokens
-    print(tokens / (time.perf_counter() - began))
+    _wait(device)
+    seconds = time.perf_counter() - began
+    work = flops(config, vocabulary).training(source, target)
+    return {
+        "rate": (source + target) / seconds,
+        "reading": reading / seconds,
+        "padding": 1 - (source + target) / padded,
+        "megabytes": _peak(device),
+        "utilisation": work / seconds / _matrix_rate(device, options.precision),
+    }
+
+
+def _padded(batch: Batch) -> int:
+    return batch.source_BS.numel() + batch.target_in_BT.numel()
+
+
+def _peak(device: torch.device) -> float:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+
+
+def _matrix_rate(device: torch.device, precision: str) -> float:
+    """Operations a second of a large matrix product, the best of some."""
+    size = 1536 if device.type == "cpu" else 8192
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    x, best = torch.randn(size, size, device=device, dtype=dtype), float("inf")
+    for _ in range(8):
+        _wait(device)
+        began = time.perf_counter()
+        x @ x
+        _wait(device)
+        best = min(best, time.perf_counter() - began)
+    return 2 * size**3 / best
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main()

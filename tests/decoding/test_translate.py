@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterable, Sequence
 
 import pytest
@@ -118,6 +119,42 @@ def test_batches_and_order_do_not_change_a_translation(beam: int) -> None:
         for i, each in zip(order, together, strict=True):
             assert each.text == alone[i].text
             assert each.score == pytest.approx(alone[i].score, abs=1e-4)
+
+
+def test_threads_change_neither_a_translation_nor_the_order() -> None:
+    model, tokenizer = Recurrent(VOCABULARY, sharpness=4.0), Bytes()
+    rng, before = random.Random(6), torch.get_num_threads()
+    lines = ["".join(rng.choices("abcdefgh", k=length)) for length in range(1, 21)]
+    workers: set[int] = set()
+    start = model.start
+    model.start = lambda *of: workers.add(threading.get_ident()) or start(*of)
+    try:
+        torch.set_num_threads(1)
+        alone = translate(model, tokenizer, lines, settings(4), 40)
+        assert workers == {threading.get_ident()}
+        torch.set_num_threads(3)
+        together = translate(model, tokenizer, lines, settings(4), 40)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert len(workers) > 1
+    assert [each.text for each in together] == [each.text for each in alone]
+
+
+def test_a_mistake_in_a_thread_is_told_and_the_threads_are_given_back() -> None:
+    model, before = Copies(), torch.get_num_threads()
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    model.start = fails
+    try:
+        torch.set_num_threads(2)
+        with pytest.raises(ZeroDivisionError):
+            translate(model, Bytes(), ["abc", "d"], settings(), 4)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_dropout_is_off_while_translating_and_back_on_after() -> None:

@@ -96,6 +96,17 @@ def test_the_source_is_projected_once():
     assert len(projected) == SMALL.layers
 
 
+def test_the_beams_of_a_sentence_share_its_projected_source():
+    model = build(SMALL, VOCABULARY).eval()
+    state = model.start(SOURCE, MASK, max_length=4)
+    state.select(torch.arange(3).repeat_interleave(4))
+    assert len(state.memories[0][0]) == 3
+    state.select(torch.arange(4, 12))
+    assert len(state.memories[0][0]) == 2
+    state.select(torch.tensor([0, 1, 4]))  # no longer equally many
+    assert len(state.memories[0][0]) == 3
+
+
 def test_trading_places_within_a_sentence_leaves_the_projected_source_where_it_is():
     model = build(SMALL, VOCABULARY).eval()
     state = model.start(SOURCE, MASK, max_length=4)

@@ -59,8 +59,10 @@ class UpdatePlan:
                 )
         self._cells = _cells(source_lengths, target_lengths)
         line = _line(source_lengths, target_lengths, seed)
-        self._places = np.argsort(self._cells[line], kind="stable")
-        self._cuts = _update_cuts(source_lengths[line], target_lengths[line], tokens_per_update)
+        self._cuts = _update_cuts(
+            [lengths[line] for lengths in (source_lengths, target_lengths)], tokens_per_update
+        )
+        self._places = _compact(np.argsort(self._cells[line], kind="stable"))
         self._epoch, self._line, self._turns = -1, line, line[:0]
 
     @property
@@ -97,12 +99,13 @@ class UpdatePlan:
         # Within a cell by 32 of the bits, as two keys of 16, for which numpy's stable sort is a radix sort.
         low, high = bits.astype(np.uint16), (bits >> 16).astype(np.uint16)
         self._line = np.empty_like(self._places)
+        del bits
         self._line[self._places] = np.lexsort((low, high, self._cells))
         self._turns = np.argsort(stream.random_raw(self.updates_per_epoch), kind="stable")
         self._epoch = epoch
 
-    def _micro_batches(self, line: Indices, which: int) -> list[Indices]:
-        indices = line[self._cuts[which] : self._cuts[which + 1]]
+    def _micro_batches(self, line: npt.NDArray[Any], which: int) -> list[Indices]:
+        indices = line[self._cuts[which] : self._cuts[which + 1]].astype(np.int64)
         cuts = _micro_batch_cuts(self._source[indices], self._target[indices], self._tokens_per_device)
         return [indices[start:end] for start, end in pairwise(cuts)]
 
@@ -112,11 +115,22 @@ def shares(micro_batches: Sequence[T], rank: int, world: int) -> Sequence[T]:
     return micro_batches[rank::world]
 
 
-def _line(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32], seed: int) -> Indices:
+def _line(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32], seed: int) -> npt.NDArray[Any]:
     """The sentences by their longer side, each moved up to `MIXING` tokens at random."""
-    fraction = np.random.PCG64(np.random.SeedSequence([seed])).random_raw(len(source)) >> np.uint64(32)
-    longer = np.maximum(source, target).astype(np.int64)
-    return np.argsort((longer << 32) + MIXING * fraction.astype(np.int64), kind="stable")
+    # In place and below in half the width: a corpus of 36 million pairs is then planned in 1.5 GB.
+    fraction = np.random.PCG64(np.random.SeedSequence([seed])).random_raw(len(source))
+    fraction >>= np.uint64(32)
+    fraction *= np.uint64(MIXING)
+    key = np.maximum(source, target).astype(np.int64)
+    key <<= 32
+    key += fraction.view(np.int64)
+    del fraction
+    return _compact(np.argsort(key, kind="stable"))
+
+
+def _compact(indices: Indices) -> npt.NDArray[Any]:
+    """The same numbers in the narrowest type that holds them."""
+    return indices.astype(np.min_scalar_type(len(indices)))
 
 
 def _cells(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
@@ -128,18 +142,20 @@ def _cells(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32]) -> npt.
     return cells.astype(np.min_scalar_type(cells.max()))
 
 
-def _update_cuts(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32], budget: int) -> list[int]:
+def _update_cuts(sides: Sequence[npt.NDArray[np.int32]], budget: int) -> list[int]:
     """Where the line is cut, so that neither side of a piece exceeds `budget` real tokens."""
-    sums = [np.concatenate([[0], np.cumsum(side, dtype=np.int64)]) for side in (source, target)]
+    sums = [np.zeros(len(side) + 1, np.int64) for side in sides]
+    for side, sum_so_far in zip(sides, sums, strict=True):
+        np.cumsum(side, out=sum_so_far[1:])
 
     def cuts(limit: int) -> list[int]:
         found = [0]
-        while found[-1] < len(source):
+        while found[-1] < len(sides[0]):
             start = found[-1]
             found.append(min(int(side.searchsorted(side[start] + limit, "right")) - 1 for side in sums))
         return found
 
-    longest, total = int(max(source.max(), target.max())), int(max(side[-1] for side in sums))
+    longest, total = int(max(side.max() for side in sides)), int(max(side[-1] for side in sums))
     return _evenly(cuts, longest, total, budget)
 
 

@@ -31,6 +31,11 @@ class Growing:
             torch.zeros(sentences, 1, 0, dtype=torch.long, device=device),
         )
 
+    @property
+    def width(self) -> int:
+        """K, places a sentence."""
+        return self.log_probability_AK.size(1)
+
     def last_token_R(self, bos: int) -> Tensor:
         """What the model reads next, R = A·K rows."""
         if self.token_AKT.size(2) == 0:

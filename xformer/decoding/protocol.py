@@ -3,12 +3,12 @@
 The search knows nothing else of a model, so anything that predicts the next token from a prefix can be
 decoded, from a hand-written table of probabilities in a test to the Transformer with its cache.
 
-Shapes: B sentences, S source length, R rows being decoded, Q rows selected, W vocabulary.
+Shapes: B sentences, S source length, R rows being decoded, Q rows selected, D features, W vocabulary.
 """
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor
 
@@ -39,3 +39,14 @@ class Decodable(Protocol[State]):
 
     def step(self, token_R: Tensor, state: State, /) -> Tensor:
         """Logits of the next position, R × W, after token_R; the caller may overwrite them."""
+
+
+@runtime_checkable
+class InTwoParts(Decodable[State], Protocol[State]):
+    """A model whose step can stop before the output projection, to have it done some rows at a time."""
+
+    def advance(self, token_R: Tensor, state: State, /) -> Tensor:
+        """Last states of the next position, R × D, after token_R."""
+
+    def logits(self, hidden_RD: Tensor, /) -> Tensor:
+        """What `step` would have given for these rows, R × W."""

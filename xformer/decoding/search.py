@@ -17,7 +17,7 @@ W vocabulary.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -27,8 +27,9 @@ from xformer.config import schema
 from xformer.data.vocabulary import PAD, UNK
 from xformer.decoding.beams import Ended, Growing
 from xformer.decoding.endings import Endings
-from xformer.decoding.extensions import Extensions, best_extensions, log_sum_exp
+from xformer.decoding.extensions import Extensions, best_extensions
 from xformer.decoding.length import check_alpha, check_lengths, length_limits
+from xformer.decoding.outputs import Outputs
 from xformer.decoding.protocol import Decodable, DecoderState, State
 from xformer.decoding.strategy import Hypothesis
 from xformer.errors import UserError
@@ -138,24 +139,25 @@ def beam_search(
     if len(source_BS) == 0:
         return []
     found: list[list[Hypothesis]] = [[] for _ in range(len(source_BS))]
-    never = torch.tensor([bos, *forbidden], device=source_BS.device)
     limit_B = length_limits(
         source_mask_BS, settings.extra_length, model.max_target_length,
         min_length=settings.min_length, max_length=settings.max_length,
     )  # fmt: skip
-    endings = Endings(eos, settings.min_length, shortest=int(limit_B.min()))
+    ranking = _Ranking(
+        settings.beam,
+        torch.tensor([bos, *forbidden], device=source_BS.device),
+        Endings(eos, settings.min_length, shortest=int(limit_B.min())),
+    )
     longest = int(limit_B.max())
+    outputs = Outputs(model)
     searched = Searched.start(limit_B, settings.nbest)
     state = model.start(source_BS, source_mask_BS, longest)
     for length in range(1, longest + 1):
-        logits_RW = model.step(searched.growing.last_token_R(bos), state).float()
-        log_total_R = log_sum_exp(logits_RW)
-        logits_RW.index_fill_(1, never, -torch.inf)
-        endings.restrict(logits_RW, length, searched.limit_A)
-        extensions = _extend(searched.growing, logits_RW, log_total_R, settings.beam)
+        token_R, hypotheses = searched.growing.last_token_R(bos), searched.growing.width
+        extensions = ranking.best(outputs.blocks(token_R, state, hypotheses), searched, length)
         searched = searched.advance(extensions, eos, settings.alpha)
 
-        rows_AK = extensions.origin_row_AN(hypotheses=len(logits_RW) // len(extensions.origin_AN))
+        rows_AK = extensions.origin_row_AN(hypotheses)
         open_A = searched.open_A(settings.alpha)
         if not open_A.all():
             settled = searched.of(~open_A)
@@ -164,14 +166,29 @@ def beam_search(
             searched, rows_AK = searched.of(open_A), rows_AK[open_A]
         if len(rows_AK) == 0:
             break
-        _select(state, rows_AK.flatten(), before=len(logits_RW))
+        _select(state, rows_AK.flatten(), before=len(token_R))
     return [best or [Hypothesis([], math.nan, math.nan)] for best in found]
 
 
-def _extend(growing: Growing, logits_RW: Tensor, log_total_R: Tensor, beam: int) -> Extensions:
-    """The best extensions by log-probability of the whole: of the prefix, + logit, - log Σ exp(logits)."""
-    offset_AK = growing.log_probability_AK - log_total_R.view_as(growing.log_probability_AK)
-    return best_extensions(logits_RW.view(*offset_AK.shape, -1), offset_AK, beam)
+@dataclass(frozen=True)
+class _Ranking:
+    """Which extensions are allowed, and the best of those by log-probability of the whole."""
+
+    beam: int
+    never: Tensor  # tokens that are not generated
+    endings: Endings
+
+    def best(self, blocks: Iterator[Tensor], searched: Searched, length: int) -> Extensions:
+        """The `beam` best of each sentence; the blocks (N × W) follow one another through the rows."""
+        found, first = [], 0
+        for log_p_NW in blocks:
+            some = slice(first, first + len(log_p_NW) // searched.growing.width)
+            log_p_NW.index_fill_(1, self.never, -torch.inf)
+            self.endings.restrict(log_p_NW, length, searched.limit_A[some])
+            prefix_AK = searched.growing.log_probability_AK[some]
+            found.append(best_extensions(log_p_NW.view(*prefix_AK.shape, -1), prefix_AK, self.beam))
+            first = some.stop
+        return Extensions.joined(found)
 
 
 def _select(state: DecoderState, rows_R: Tensor, before: int) -> None:

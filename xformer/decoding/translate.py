@@ -2,7 +2,8 @@
 
 Lines are sorted by length and decoded in batches of similar ones, longest first, so that little is spent
 on padding and a batch too big for the memory fails at once and not at the end. Neither the order nor the
-company changes a translation. A blank line is answered with a blank line, undecoded.
+company changes a translation. On a CPU the batches are shared out to PyTorch's threads. A blank line is
+answered with a blank line, undecoded.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from torch import Tensor, nn
 
 from xformer.data.vocabulary import BOS, EOS, PAD
 from xformer.decoding.protocol import Decodable, State
-from xformer.decoding.strategy import Strategy
+from xformer.decoding.side_by_side import each, side_by_side
+from xformer.decoding.strategy import Hypothesis, Strategy
 
 Progress = Callable[[int], object]
 """Told how many more lines are done."""
@@ -78,7 +80,8 @@ def translate(
     """Translate every line; n lines give n translations of one line each.
 
     `tokens_per_batch` bounds the source tokens decoded side by side, padding counted; a longer line goes
-    alone. Lines beyond the model's positions are cut, and say so in `source_cut`.
+    alone; on a CPU as many such batches are decoded at a time as there are threads. Lines beyond the model's
+    positions are cut, and say so in `source_cut`.
     """
     report = progress or (lambda _: None)
     translations = [BLANK] * len(lines)
@@ -87,9 +90,15 @@ def translate(
     encoded = tokenizer.encode([lines[index] for index in written])
     sources = [cut(ids, model.max_source_length) for ids in encoded]
     with evaluating(model) as device:
-        for batch in batches([len(source) for source in sources], tokens_per_batch):
+
+        def decode(batch: list[int]) -> list[list[Hypothesis]]:
             source_BS, source_mask_BS = pad([sources[i] for i in batch], device)
-            found = strategy.hypotheses(model, source_BS, source_mask_BS, bos=BOS, eos=EOS)
+            return strategy.hypotheses(model, source_BS, source_mask_BS, bos=BOS, eos=EOS)
+
+        lengths = [len(source) for source in sources]
+        budget = min(tokens_per_batch, -(-sum(lengths) // side_by_side(device)))
+        cut_up = list(batches(lengths, budget))
+        for batch, found in zip(cut_up, each(decode, cut_up, device), strict=True):
             texts = iter(tokenizer.decode([hypothesis.ids for best in found for hypothesis in best]))
             for i, best in zip(batch, found, strict=True):
                 candidates = tuple(

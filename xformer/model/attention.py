@@ -83,8 +83,10 @@ class CrossAttention(Attention):
         return k_BGSK, split_heads(v, self.key_value_heads)
 
     def forward(self, x_BTD: Tensor, memory: tuple[Tensor, Tensor], mask: Mask) -> Tensor:
-        (q,) = self.query(x_BTD)  # (B, T, H·K)
-        return self.attend(self.query_norm(split_heads(q, self.heads)), *memory, mask)
+        # Rows that decode the same source stand side by side and attend to it as one row of more queries.
+        queries_BTD = x_BTD.reshape(len(memory[0]), -1, x_BTD.shape[2])
+        (q,) = self.query(queries_BTD)  # (B, T, H·K)
+        return self.attend(self.query_norm(split_heads(q, self.heads)), *memory, mask).view_as(x_BTD)
 
 
 def split_heads(x_BTN: Tensor, heads: int) -> Tensor:

@@ -6,6 +6,8 @@ K d_k, V d_v.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -23,6 +25,9 @@ class KeyValueCache:
         self.length = 0
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
+        # Where rows are copied to when they are reordered: fresh memory costs more than the copy.
+        self._spare_keys: Tensor | None = None
+        self._spare_values: Tensor | None = None
 
     def append(self, k_BGTK: Tensor, v_BGTV: Tensor) -> tuple[Tensor, Tensor]:
         """Add the next positions and return the keys and values of all of them."""
@@ -36,8 +41,8 @@ class KeyValueCache:
         """Reorder, drop or repeat rows."""
         if self._keys is not None and self._values is not None:
             # Whole rows, unused capacity included: one copy of solid memory beats picking the used part.
-            self._keys = self._keys.index_select(0, rows)
-            self._values = self._values.index_select(0, rows)
+            self._keys, self._spare_keys = _selected(self._keys, rows, self._spare_keys), self._keys
+            self._values, self._spare_values = _selected(self._values, rows, self._spare_values), self._values
 
     def _extended(self, old_BGCK: Tensor | None, new_BGTK: Tensor, end: int) -> Tensor:
         B, G, _, K = new_BGTK.shape
@@ -52,26 +57,46 @@ class KeyValueCache:
         return old_BGCK
 
 
+def _selected(old_BGCK: Tensor, rows: Tensor, spare_BGCK: Tensor | None) -> Tensor:
+    """Return the rows in the memory of `spare`, if there is enough of it."""
+    shape = (len(rows), *old_BGCK.shape[1:])
+    if spare_BGCK is None or spare_BGCK.numel() < math.prod(shape):
+        return old_BGCK.index_select(0, rows)
+    room_BGCK = spare_BGCK.flatten()[: math.prod(shape)].view(shape)
+    return torch.index_select(old_BGCK, 0, rows, out=room_BGCK)
+
+
 class DecoderState:
-    """Where the decoding of a batch stands: caches, the projected source, and the next position."""
+    """Where the decoding of a batch stands: caches, the projected source, and the next position.
+
+    Neighbouring rows that decode the same sentence share its keys and values, as long as every sentence has
+    equally many: A sentences, B = A · beams rows.
+    """
 
     def __init__(self, memories: list[tuple[Tensor, Tensor]], mask: Mask, rows: int, max_length: int) -> None:
         self.position = 0
         self.max_length = max_length
         self.caches = [KeyValueCache(max_length) for _ in memories]
-        self.memories = memories  # per layer: keys (B, G, S, K) and values (B, G, S, V) of the source
+        self.memories = memories  # per layer: keys (A, G, S, K) and values (A, G, S, V) of the source
         self.mask = mask
-        self._sentences = torch.arange(rows, device=memories[0][0].device)
+        self._place_B = torch.arange(rows, device=memories[0][0].device)  # each row's sentence in memories
 
     def select(self, rows: Tensor) -> None:
         """Reorder, drop or repeat rows (beams), in place."""
         for cache in self.caches:
             cache.select(rows)
-        sentences = self._sentences[rows]
-        if not torch.equal(sentences, self._sentences):  # beams mostly trade places within a sentence
-            self.memories = [(k.index_select(0, rows), v.index_select(0, rows)) for k, v in self.memories]
-            self.mask = self.mask.select(rows)
-            self._sentences = sentences
+        place_B = self._place_B[rows]
+        if torch.equal(place_B, self._place_B):  # beams mostly trade places within a sentence
+            return
+        place_A, size_A = torch.unique_consecutive(place_B, return_counts=True)
+        if bool((size_A != size_A[0]).any()):
+            place_A, size_A = place_B, torch.ones_like(place_B)
+        if not torch.equal(place_A, torch.arange(len(self.memories[0][0]), device=place_A.device)):
+            self.memories = [
+                (k.index_select(0, place_A), v.index_select(0, place_A)) for k, v in self.memories
+            ]
+            self.mask = self.mask.select(place_A)
+        self._place_B = torch.arange(len(place_A), device=place_A.device).repeat_interleave(size_A)
 
 
 class PrefixState:

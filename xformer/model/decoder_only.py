@@ -49,15 +49,15 @@ class DecoderOnly(Seq2Seq):
         return state
 
     @torch.no_grad()
-    def step(self, token_B: Tensor, state: PrefixState) -> Tensor:
+    def advance(self, token_B: Tensor, state: PrefixState) -> Tensor:
         t = state.position
         end = state.source_length + t + 1
         seen = Span(state.index(t + 1), end)
         here = Span(seen.index[:, -1:], end)
         mask = state.mask(t + 1).with_bias(self.decoder.position.bias(here, seen))
-        hidden_B1D = self.decoder(self.embedding.target(token_B[:, None]), here, mask, state.caches)
+        hidden_B1D: Tensor = self.decoder(self.embedding.target(token_B[:, None]), here, mask, state.caches)
         state.position += 1
-        return self.logits(hidden_B1D[:, 0])
+        return hidden_B1D[:, 0]
 
     def _read(self, source_BS: Tensor, source_mask_BS: Tensor, caches: list[KeyValueCache] | None) -> Tensor:
         span = Span.run(0, source_BS.shape[1], source_BS.device)

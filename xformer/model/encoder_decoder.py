@@ -39,6 +39,5 @@ class EncoderDecoder(Seq2Seq):
         return self.decoder.start(memory_BSD, mask, max_length)
 
     @torch.no_grad()
-    def step(self, token_B: Tensor, state: DecoderState) -> Tensor:
-        hidden_B1D = self.decoder.step(self.embedding.target(token_B[:, None]), state)
-        return self.logits(hidden_B1D[:, 0])
+    def advance(self, token_B: Tensor, state: DecoderState) -> Tensor:
+        return self.decoder.step(self.embedding.target(token_B[:, None]), state)[:, 0]

@@ -80,10 +80,11 @@ class Table:
     def at(self, span: Span) -> Tensor:
         """Return the rows at `span`: its shape and one more dimension."""
         device = span.index.device
-        if len(self._rows) < span.end or self._rows.device != device:
-            length = max(span.end, 2 * len(self._rows))
-            self._rows = self._make(length).to(device, torch.float32)
-        return self._rows[span.index]
+        rows = self._rows  # read once: another thread may put a table of its own in its place
+        if len(rows) < span.end or rows.device != device:
+            length = max(span.end, 2 * len(rows))
+            self._rows = rows = self._make(length).to(device, torch.float32)
+        return rows[span.index]
 
 
 def sinusoids(length: int, d_model: int, layout: str) -> Tensor:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from xformer.config import schema
@@ -55,5 +56,10 @@ class Seq2Seq(nn.Module, ABC):
         """Read the source and make ready to decode up to `max_length` positions; returns the state."""
 
     @abstractmethod
+    def advance(self, token_B: Tensor, state: Any) -> Tensor:
+        """Read one more target token per row and return its last state, (B, D)."""
+
+    @torch.no_grad()
     def step(self, token_B: Tensor, state: Any) -> Tensor:
         """Read one more target token per row and return the logits of the next, (B, W)."""
+        return self.logits(self.advance(token_B, state))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +21,15 @@ TUNING = {
     "MALLOC_TOP_PAD_": str(1 << 26),
 }
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
+
+
+def keep_memory() -> None:
+    """What `TUNING` says of memory, for a process that runs already (glibc only; else nothing happens)."""
+    mmap_threshold, trim_threshold, top_pad = -3, -1, -2  # as malloc.h numbers them
+    if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
+        return
+    for parameter, value in ((mmap_threshold, 1 << 25), (trim_threshold, 2**31 - 1), (top_pad, 1 << 26)):
+        library.mallopt(parameter, value)
 
 
 def with_package(environment: Mapping[str, str]) -> dict[str, str]:

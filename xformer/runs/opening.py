@@ -12,6 +12,7 @@ from xformer.config import schema
 from xformer.config.validate import in_our_words
 from xformer.errors import UserError
 from xformer.runs.folder import RunFolder
+from xformer.runs.machine import keep_memory
 from xformer.runs.trained import Trained, default_device, load
 
 
@@ -33,6 +34,7 @@ def decoding(options: argparse.Namespace) -> schema.Decode:
 
 def open_run(options: argparse.Namespace, decode: schema.Decode) -> Trained:
     """Load the run, averaged as `decode` says, on as many threads as the options say."""
+    keep_memory()
     if options.threads:
         torch.set_num_threads(options.threads)
     return load(RunFolder(options.folder), average=decode.average, device=default_device())
