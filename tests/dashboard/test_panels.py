@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.study.folders import result
 from xformer.config.compose import compose
-from xformer.dashboard.panels import Bars, Curves, Points, Texts, sections
+from xformer.dashboard.panels import UPDATES, Bars, Curves, Points, Texts, sections
 from xformer.runs.folder import Status
 from xformer.runs.tracking import facts, scores
 from xformer.study.web.plots import QUANTITIES
@@ -28,7 +28,7 @@ def test_every_key_is_one_that_runs_are_tracked_under() -> None:
     config = compose(["experiments=table3/base"])
     configured = keys(facts(config, Status("running", "a", "b", "table3/base", 1)))
     finals = set(scores(result()))
-    logged = {field.name for field in fields(Row)} | {"flops"}
+    logged = {field.name for field in fields(Row)} | {"flops", UPDATES}
     for panel in PANELS:
         if isinstance(panel, Bars):
             assert panel.key in finals
@@ -37,7 +37,7 @@ def test_every_key_is_one_that_runs_are_tracked_under() -> None:
             assert panel.y in finals
         elif isinstance(panel, Curves):
             assert panel.y in logged
-            assert panel.x is None or panel.x in logged
+            assert panel.x in logged
         else:
             assert isinstance(panel, Texts)
             assert panel.key == "translations"  # tests/system/test_tracking.py finds it in a record

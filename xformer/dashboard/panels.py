@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from xformer.study.web.plots import COSTS, FLOPS, MEMORY, PARAMETERS, QUANTITIES, SCORES, SPEED, Quantity
 
 TRANSLATIONS = "translations"
+UPDATES = "trainer/global_step"  # Lightning's name for it; Weights & Biases' own step counts calls
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class Points:
 
 @dataclass(frozen=True)
 class Curves:
-    """A line for each experiment while it trained, a mean over its seeds; `x` is None for updates."""
+    """A line for each experiment while it trained, a mean over its seeds."""
 
     title: str
-    x: str | None
+    x: str
     y: str
 
 
@@ -59,7 +60,7 @@ def sections() -> tuple[Section, ...]:
     """The same panels as the report's page, as far as tracked runs hold the figures."""
     scores = {metric.title: f"{metric.split}/{metric.score}" for metric in SCORES}
     finals = {"test BLEU": "test/bleu", "dev BLEU": "dev/bleu", "dev PPL": "dev/perplexity"}
-    axes = (("updates", None), ("training tokens", "tokens"), ("training FLOPs", "flops"))
+    axes = (("updates", UPDATES), ("training tokens", "tokens"), ("training FLOPs", "flops"))
     curves = (("training loss, nats a token", "nll"), ("dev PPL", "dev_perplexity"), ("dev BLEU", "dev_bleu"))
     return (
         Section("Scores", tuple(Bars(title, key) for title, key in finals.items())),

@@ -89,7 +89,7 @@ def _panel(panel: Bars | Points | Curves | Texts) -> Any:
     if isinstance(panel, Curves):
         return reports.LinePlot(
             title=panel.title,
-            x=panel.x or "Step",
+            x=panel.x,
             y=[panel.y],
             groupby=reports.Config("experiment"),
             groupby_aggfunc="mean",
