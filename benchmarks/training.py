@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from xformer.model.flops import flops
 
 from benchmarks.contenders import MAKERS, autocast
 from xformer.config import schema
@@ -23,7 +24,6 @@ from xformer.config.compose import compose
 from xformer.data.batch import Batch, collate
 from xformer.data.plan import UpdatePlan
 from xformer.data.store import ParallelStore
-from xformer.model.flops import flops
 
 WARM_UP = 5
 VOCABULARY = {"small": 8000, "base": 37000}

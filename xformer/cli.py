@@ -171,6 +171,14 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument(
         "--claims", type=Path, metavar="FILE", help="judge these claims, not the built-in ones"
     )
+
+    board = command("dashboard", _dashboard, "the report's panels on Weights & Biases, or as a file")
+    board.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
+    board.add_argument("--project", metavar="NAME", help="that of the runs, or xformer, if left out")
+    board.add_argument("--entity", metavar="NAME", help="team or user; the login's own if left out")
+    board.add_argument(
+        "--out", type=Path, metavar="FILE", help="specification to write (FOLDER/dashboard.json)"
+    )
     return parser
 
 
@@ -303,6 +311,13 @@ def _record(options: argparse.Namespace) -> int:
 
     written = record(options.folder, options.out)
     print(f"{len(written)} new records in {options.out}")
+    return 0
+
+
+def _dashboard(options: argparse.Namespace) -> int:
+    from xformer.dashboard.command import dashboard
+
+    dashboard(options.folder, options.project, options.entity, options.out)
     return 0
 
 

@@ -11,6 +11,7 @@ from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from xformer.config import schema
 from xformer.runs.folder import RunFolder, State, Status
 from xformer.runs.tracking import Sample, facts, scores
+from xformer.training.checkpoints import newest_loadable, update_of
 
 
 class _TensorBoard:
@@ -32,10 +33,14 @@ class _TensorBoard:
 
 @contextlib.contextmanager
 def tensorboard_run(config: schema.Config, folder: RunFolder, status: Status) -> Iterator[_TensorBoard]:
-    """The run's own event file; what a resumed run writes takes the place of what it repeats."""
+    """The run's own event file; what a resumed run writes takes the place of what it repeats.
+
+    A run goes on from its checkpoint, which may be behind what `status.json` says of a run that was killed.
+    """
+    resume = newest_loadable(folder.checkpoints)
     logger = TensorBoardLogger(
         str(folder.tracking), name="tensorboard", version="", default_hp_metric=False,
-        purge_step=status.updates or None,
+        purge_step=update_of(resume) + 1 if resume else 0,
     )  # fmt: skip
     tracker = _TensorBoard(logger, facts(config, status))
     try:

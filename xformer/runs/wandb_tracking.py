@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import netrc
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import wandb
@@ -15,6 +13,7 @@ from lightning.pytorch.loggers import Logger, WandbLogger
 from xformer.config import schema
 from xformer.runs.folder import RunFolder, State, Status
 from xformer.runs.tracking import Sample, facts, scores
+from xformer.runs.wandb_login import has_login
 
 
 class _Wandb:
@@ -43,7 +42,7 @@ def wandb_run(
 ) -> Iterator[_Wandb]:
     """The run's own record, gone on with where the run is, closed with its state."""
     folder.tracking.mkdir(exist_ok=True)
-    offline = settings.mode == "offline" or (settings.mode == "auto" and not _has_login())
+    offline = settings.mode == "offline" or (settings.mode == "auto" and not has_login())
     logger = WandbLogger(
         project=settings.project,
         entity=settings.entity,
@@ -67,15 +66,3 @@ def wandb_run(
 def _agents_id() -> str | None:
     """The id that a wandb agent expects the run it has started to report under (sweeps/wandb.yaml)."""
     return os.environ.get("WANDB_RUN_ID") if "WANDB_SWEEP_ID" in os.environ else None
-
-
-def _has_login() -> bool:
-    """A key in the environment or a login on this machine; asking the library could end in a prompt."""
-    if os.environ.get("WANDB_API_KEY"):
-        return True
-    host = os.environ.get("WANDB_BASE_URL", "api.wandb.ai").removeprefix("https://").removeprefix("http://")
-    path = os.environ.get("NETRC") or Path.home() / ".netrc"
-    try:
-        return netrc.netrc(str(path)).authenticators(host.rstrip("/")) is not None
-    except (OSError, netrc.NetrcParseError):
-        return False

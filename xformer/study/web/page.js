@@ -46,11 +46,12 @@ for (const picker of document.querySelectorAll(".picker")) {
   const [left, right] = picker.querySelectorAll("select");
   const headings = picker.querySelectorAll("thead th");
   const body = picker.querySelector("tbody");
-  const cell = (kind, text) => {
-    const made = document.createElement(kind);
-    made.textContent = text;
-    if (kind === "td") made.dir = "auto";
-    else made.scope = "row";
+  const cell = (kind, text, attributes) =>
+    Object.assign(document.createElement(kind), { textContent: text, ...attributes });
+  // Stacked on a phone, cells say whose they are.
+  const translation = (text, select) => {
+    const made = cell("td", text, { dir: "auto" });
+    made.dataset.of = select.selectedOptions[0].text;
     return made;
   };
   const fill = () => {
@@ -62,7 +63,12 @@ for (const picker of document.querySelectorAll(".picker")) {
     const rows = most.slice(0, Math.max(shown, 1)).map(([line, texts, which, scores]) => {
       const row = document.createElement("tr");
       const change = `${scores[one].toFixed(1)} → ${scores[other].toFixed(1)}`;
-      row.append(cell("th", line), ...[one, other].map((n) => cell("td", texts[which[n]])), cell("td", change));
+      row.append(
+        cell("th", line, { scope: "row" }),
+        translation(texts[which[one]], left),
+        translation(texts[which[other]], right),
+        cell("td", change),
+      );
       return row;
     });
     body.replaceChildren(...rows);

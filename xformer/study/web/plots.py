@@ -18,17 +18,20 @@ from xformer.study.web.charts import Dot, Series, chart
 from xformer.study.web.gallery import Gallery, gallery
 from xformer.study.web.learning import learning_curves
 
-_SCORES = (Metric("test", "bleu"), Metric("dev", "perplexity"))
+SCORES = (Metric("test", "bleu"), Metric("dev", "perplexity"))
 
 _Lengths = list[tuple[float, float]]  # the shortest of a group of sentences, and its BLEU
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What stands on the horizontal axis, and the key that a row must declare to be of its series."""
+    """What stands on the horizontal axis; `tracked` is its key in the configuration or among the results.
+
+    A row is of the series of a size where it declares to change this key.
+    """
 
     title: str
-    key: str | None
+    tracked: str
     of: Callable[[Row], float | None]
 
 
@@ -36,10 +39,16 @@ def _configured(name: str) -> Callable[[Row], float | None]:
     return lambda row: float(getattr(row.config.model, name)) if row.config else None
 
 
-PARAMETERS = Quantity("parameters", None, lambda row: row.figure(lambda result: result.parameters))
-FLOPS = Quantity("FLOPs per token", None, lambda row: row.figure(lambda result: result.flops_per_token))
-SPEED = Quantity("training tokens/s", None, lambda row: _mean(row, "train_tokens_per_second"))
-MEMORY = Quantity("peak memory in MiB", None, lambda row: _mean(row, "peak_memory_bytes", 2**20))
+PARAMETERS = Quantity("parameters", "parameters", lambda row: row.figure(lambda result: result.parameters))
+FLOPS = Quantity(
+    "FLOPs per token", "flops_per_token", lambda row: row.figure(lambda result: result.flops_per_token)
+)
+SPEED = Quantity(
+    "training tokens/s", "train_tokens_per_second", lambda row: _mean(row, "train_tokens_per_second")
+)
+MEMORY = Quantity(
+    "peak memory in MiB", "peak_memory_bytes", lambda row: _mean(row, "peak_memory_bytes", 2**20)
+)
 QUANTITIES = (
     Quantity("heads", "model.heads", _configured("heads")),
     Quantity("d_k", "model.d_k", _configured("d_k")),
@@ -49,6 +58,7 @@ QUANTITIES = (
     PARAMETERS,
     FLOPS,
 )
+COSTS = (SPEED, MEMORY)
 
 
 def galleries(table: Table) -> tuple[Gallery, ...]:
@@ -94,7 +104,7 @@ def _against_sizes(table: Table) -> Iterator[Markup]:
 
 def _against(table: Table, quantities: Sequence[Quantity]) -> Iterator[Markup]:
     for quantity in quantities:
-        for metric in _SCORES:
+        for metric in SCORES:
             known = [
                 (row, dot)
                 for row in table.rows
@@ -116,17 +126,13 @@ def _series(dots: Sequence[tuple[Row, Dot]], quantity: Quantity) -> Iterator[Ser
 
     Rows that vary much else as well would make a line of unlike things.
     """
-    sets = {frozenset(row.config.changes) for row, _ in dots if row.config and _declares(row, quantity.key)}
+    sets = {_changes(row) for row, _ in dots if quantity.tracked in _changes(row) and not row.overrides}
     fewest = min(sets, key=lambda changes: (len(changes), sorted(changes)), default=None)
     varied = [dot for row, dot in dots if is_base(row) or (_changes(row) == fewest and not row.overrides)]
     if fewest is None or len({dot.x for dot in varied}) < 2:
         varied = []
     yield Series([dot for _, dot in dots if dot not in varied], "other")
     yield Series(sorted(varied, key=lambda dot: dot.x), "main", joined=True)
-
-
-def _declares(row: Row, key: str | None) -> bool:
-    return key is not None and key in _changes(row) and not row.overrides
 
 
 def _changes(row: Row) -> frozenset[str]:
@@ -156,7 +162,7 @@ def _costs(table: Table) -> Iterator[Markup]:
         if len({(dot.x, dot.y) for dot in dots}) > 1:
             title = f"{y.title} against {x.title}"
             yield chart(title, x.title, y.title, [Series(dots, "main")], logarithmic=True)
-    yield from _against(table, (SPEED, MEMORY))
+    yield from _against(table, COSTS)
 
 
 def _against_paper(table: Table) -> Iterator[Markup]:

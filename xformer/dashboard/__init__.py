@@ -1,0 +1,1 @@
+"""The panels of a report as a dashboard of Weights & Biases."""
