@@ -150,16 +150,13 @@ def test_a_folder_without_runs_and_a_place_that_cannot_be_written_are_the_users_
 
 
 def sent(runs: Path, address: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    login = {"WANDB_API_KEY": KEY, "WANDB_BASE_URL": address}
-    command = words("dashboard", str(runs), *arguments)
-    return subprocess.run(
-        command,
-        env=environment(**login),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=90,
-    )
+    login = environment(WANDB_API_KEY=KEY, WANDB_BASE_URL=address)
+    ended = subprocess.run(
+        words("dashboard", str(runs), *arguments), cwd=runs.parent, env=login, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=90,
+    )  # fmt: skip
+    assert [path.name for path in runs.parent.iterdir()] == ["runs"]  # no logs of the library are left
+    return ended
 
 
 def test_with_a_login_report_workspace_and_offline_runs_reach_the_server(runs: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,7 +38,11 @@ def sync_command(records: Sequence[Path], project: str, entity: str | None) -> l
 def send(records: Sequence[Path], project: str, entity: str | None) -> None:
     """Send records with the library's own command. Raises UserError with what it says."""
     command = [sys.executable, "-m", *sync_command(records, project, entity)]
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as place:  # it would leave its logs in the user's folder
+        ended = subprocess.run(
+            command, env=os.environ | {"WANDB_DIR": place}, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
     left = [record for record in records if not _sent(record)]
     if ended.returncode or left:  # it ends with 0 where the server refuses, too
         said = [line for line in (ended.stdout + ended.stderr).splitlines() if line.strip()]
