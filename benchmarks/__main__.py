@@ -75,8 +75,8 @@ def row(name: str, rounds: list[dict[str, float]], first: float) -> str:
     rates = [each["rate"] for each in rounds]
     return (
         f"| {name} | {middle['rate']:,.0f} | {min(rates):,.0f}–{max(rates):,.0f} "
-        f"| {middle['rate'] / first:.2f} | {middle['utilisation']:.0%} | {middle['padding']:.1%} | {middle['reading']:.1%} "
-        f"| {middle['megabytes']:,.0f} |"
+        f"| {middle['rate'] / first:.2f} | {middle['utilisation']:.0%} | {middle['padding']:.1%} "
+        f"| {middle['reading']:.1%} | {middle['megabytes']:,.0f} |"
     )
 
 
