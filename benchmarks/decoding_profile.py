@@ -38,10 +38,9 @@ PARTS: list[tuple[str, list[tuple[Any, str]]]] = [
     ("decoder: attention to itself", [(SelfAttention, "forward")]),
     ("decoder: attention to the source", [(CrossAttention, "forward")]),
     ("decoder: feed-forward", [(FeedForward, "forward"), (GatedFeedForward, "forward")]),
-    ("decoder: norms, additions, embeddings, positions", [(EncoderDecoder, "step")]),
+    ("decoder: norms, additions, embeddings, positions", [(EncoderDecoder, "advance")]),
     ("logits", [(Embedding, "logits")]),
-    ("log of the sum of their exponentials", [(search, "log_sum_exp")]),
-    ("best extensions", [(search, "best_extensions")]),
+    ("log-softmax, best extensions", [(search._Ranking, "best")]),
     ("keeping hypotheses", [(search.Searched, "advance"), (search.Searched, "of")]),
     ("re-ordering caches", [(DecoderState, "select"), (PrefixState, "select")]),
 ]
