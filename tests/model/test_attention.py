@@ -146,8 +146,8 @@ def test_normed_queries_and_keys_have_a_root_mean_square_of_one_in_every_head(ki
     attention = kind(replace(SMALL, attention=QK_NORM, d_k=6))
     initialise(attention)
     seen = []
-    attention.attend = lambda q, k, v, mask: seen.extend([q, k]) or q
     x = 100 * torch.randn(2, 5, 16)
+    attention.attend = lambda q, k, v, mask: seen.extend([q, k]) or x
     if kind is SelfAttention:
         attention(x, Mask(), unrotated)
     else:

@@ -16,7 +16,7 @@ SLURM = {
 
 def test_one_machine_needs_nobody_to_tell_it() -> None:
     assert this_node(1, BY_HAND) == ALONE
-    assert ALONE.torchrun(4) == ["--standalone", "--nproc-per-node=4", "--shutdown-timeout=10"]
+    assert ALONE.torchrun(4) == ["--standalone", "--nproc-per-node=4"]
 
 
 def test_by_hand_and_on_a_cluster() -> None:
@@ -27,7 +27,6 @@ def test_by_hand_and_on_a_cluster() -> None:
 def test_torchrun_is_told_where_the_first_is() -> None:
     assert Node(1, 2, "first", 4321).torchrun(8) == [
         "--nnodes=2", "--node-rank=1", "--master-addr=first", "--master-port=4321", "--nproc-per-node=8",
-        "--shutdown-timeout=10",
     ]  # fmt: skip
 
 

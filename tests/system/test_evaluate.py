@@ -107,7 +107,7 @@ def test_a_named_test_set_is_scored_and_its_references_are_kept(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sides = ["A dog.", "A cat."], ["Ein Hund.", "Eine Katze."]
-    monkeypatch.setattr("xformer.runs.commands.named_set", lambda name, pair: sides)
+    monkeypatch.setattr("xformer.runs.evaluating.named_set", lambda name, pair: sides)
     assert cli.main(["evaluate", str(run), "--testset", "wmt14/full", "--langpair", "en-de"]) == 0
     assert scores(run)["wmt14-full.en-de"]["sentences"] == 2
     assert read_lines(run / "evaluations" / "wmt14-full.en-de.reference.txt") == sides[1]

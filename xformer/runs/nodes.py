@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from xformer.errors import UserError
 
-# Given to the other ranks where one has failed: one that waits for it inside a library hears no signal.
-_SECONDS_TO_STOP = 10
 _PORTS = range(20_000, 30_000)  # one of these, by the number of the cluster's job
 
 
@@ -29,15 +27,14 @@ class Node:
 
     def torchrun(self, devices: int) -> list[str]:
         """What `torch.distributed.run` is told to start `devices` ranks here as part of the whole."""
-        here = [f"--nproc-per-node={devices}", f"--shutdown-timeout={_SECONDS_TO_STOP}"]
         if self.count == 1:
-            return ["--standalone", *here]
+            return ["--standalone", f"--nproc-per-node={devices}"]
         return [
             f"--nnodes={self.count}",
             f"--node-rank={self.number}",
             f"--master-addr={self.address}",
             f"--master-port={self.port}",
-            *here,
+            f"--nproc-per-node={devices}",
         ]
 
 

@@ -17,6 +17,7 @@ from xformer.errors import UserError
 from xformer.runs.folder import RunFolder
 from xformer.runs.outcome import FAILED, FINE, INTERRUPTED, PREEMPTED, WRONG
 from xformer.runs.reporter import Reporter, Stop
+from xformer.runs.watchdog import guard
 
 log = logging.getLogger("xformer")
 
@@ -32,6 +33,8 @@ def work(folder: RunFolder) -> int:
         datefmt="%Y-%m-%d %H:%M:%S",
     )
     reporter = Reporter(folder, first)
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        guard(lambda: reporter.write(state="failed", reason="another rank failed; see the log"), FAILED)
     try:
         from xformer.runs.carry_out import carry_out
         from xformer.runs.trackers import tracking
