@@ -98,9 +98,9 @@ def test_a_translation_does_not_depend_on_its_batch(variant: str, beam: int) -> 
     how = settings(beam, nbest=beam)
     alone = [search(model, [source], how)[0] for source in SOURCES]
     assert len({tuple(hypothesis.ids) for best in alone for hypothesis in best}) > 2
-    for size in (3, 7):
-        order = rng.sample(range(7), 7)
-        for first in range(0, 7, size):
+    for size, count in ((3, 7), (7, 7), (64, 64)):
+        order = rng.sample([*range(7)] * 10, count)
+        for first in range(0, count, size):
             batch = order[first : first + size]
             found = search(model, [SOURCES[i] for i in batch], how)
             for i, together in zip(batch, found, strict=True):
