@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+import yaml
 
 from tests.system.commands import SMALL, Command, run_in
+from xformer.config.validate import validate
 from xformer.data.corpus import read_lines
 from xformer.scoring.corpus import bleu_of
 from xformer.scoring.counts import read_counts
@@ -81,6 +85,32 @@ def test_the_same_command_again_trains_nothing(copied: Path) -> None:
     assert "skipped" in ended.stderr
     after = {path: path.stat().st_mtime_ns for path in copied.rglob("*") if path.is_file()}
     assert {path for path in after if after[path] != before.get(path)} <= {copied / ".lock"}
+
+
+def without_later_keys(settings: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """The values as they were written before the schema had the keys that have defaults there."""
+    kept = {}
+    for field in dataclasses.fields(settings):
+        if field.default is dataclasses.MISSING:
+            value = getattr(settings, field.name)
+            nested = dataclasses.is_dataclass(value)
+            kept[field.name] = without_later_keys(value, values[field.name]) if nested else values[field.name]
+    return kept
+
+
+def test_a_run_from_before_a_key_was_added_is_found_and_read(copied: Path) -> None:
+    path = copied / "config.yaml"
+    values = yaml.safe_load(path.read_text())
+    older = without_later_keys(validate(values), values)
+    assert "num_nodes" in values["trainer"]
+    assert "num_nodes" not in older["trainer"]
+    path.write_text(yaml.safe_dump(older))
+    xformer = run_in(copied.parents[3])
+    ended = xformer("train", "experiments=table3/base", *SMALL)
+    assert ended.returncode == 0, ended.stderr
+    assert "skipped" in ended.stderr
+    assert xformer("evaluate", str(copied)).returncode == 0
+    assert "finished" in xformer("status", "runs", COLUMNS="200").stdout
 
 
 def test_other_decoding_settings_score_the_stored_weights_beside_the_result(copied: Path) -> None:
