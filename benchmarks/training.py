@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from xformer.model.flops import flops
+from xformer.config.sizes.flops import flops
 
 from benchmarks.contenders import MAKERS, autocast
 from xformer.config import schema

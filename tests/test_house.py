@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -16,6 +17,13 @@ def test_no_file_is_too_long_to_read_at_once(room: str) -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in (REPOSITORY / room).rglob("*.py")}
     assert lengths
     assert {str(path): length for path, length in lengths.items() if length > LONGEST} == {}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((REPOSITORY / "benchmarks").glob("[!_]*.py")), ids=lambda path: path.stem
+)
+def test_every_benchmark_finds_what_it_measures(path: Path) -> None:
+    importlib.import_module(f"benchmarks.{path.stem}")
 
 
 def test_every_kind_of_fault_has_a_test_that_exists() -> None:
