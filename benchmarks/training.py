@@ -16,11 +16,11 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from xformer.config.sizes.flops import flops
 
 from benchmarks.contenders import MAKERS, autocast
 from xformer.config import schema
 from xformer.config.compose import compose
+from xformer.config.sizes.flops import flops
 from xformer.data.batch import Batch, collate
 from xformer.data.plan import UpdatePlan
 from xformer.data.store import ParallelStore
