@@ -51,6 +51,13 @@ def test_a_sweep_told_of_it_counts_the_run_as_done(records: Path, xformer: Comma
     assert "finished" in xformer("report", "records").stdout
 
 
+def test_a_folder_of_records_that_is_not_there_starts_nothing(xformer: Command, tmp_path: Path) -> None:
+    ended = xformer("train", "-m", "seed=1,2", *SMALL, "done_dir=nowhere")
+    assert ended.returncode == 2
+    assert "nowhere: no such folder" in ended.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_damaged_record_is_named(records: Path) -> None:
     (path,) = records.iterdir()
     path.write_text(path.read_text()[:100])

@@ -104,6 +104,14 @@ def test_a_killed_row_beside_another_leaves_the_other_alone(start: Start, tmp_pa
     assert left.stdout == ""
 
 
+def test_machines_that_nothing_tells_apart_are_a_mistake_of_their_rows(xformer: Command) -> None:
+    ended = xformer("train", "-m", "seed=1,2", *SMALL, "trainer.num_nodes=2")
+    assert ended.returncode == 1
+    assert "2 runs: 2 wrong" in ended.stderr
+    assert "NODE_RANK" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 def test_two_ranks_make_one_run_of_the_same_updates(xformer: Command, tmp_path: Path) -> None:
     ended = xformer("train", "-m", "seed=1,2", "trainer.devices=1", *SMALL, "runs_dir=one")
     assert ended.returncode == 0, ended.stderr

@@ -21,7 +21,9 @@ def follow(config: schema.Config, folder: RunFolder, node: Node) -> Outcome:
     """
 
     def ended(ending: Ending, reason: str | None = None, by: int | None = None) -> Outcome:
-        return Outcome(config.experiment, config.seed, ending, str(folder.path), reason, signal=by)
+        return Outcome(
+            config.experiment, config.seed, ending, str(folder.path), reason, signal=by, node=node.number
+        )
 
     status = _opened(folder)
     if status is None:

@@ -18,8 +18,8 @@ from xformer.config.locations import config_root
 from xformer.config.scales import register_resolvers
 from xformer.files import read_json, write_json
 from xformer.runs.engines import engine, hand_on
-from xformer.runs.nodes import this_node
 from xformer.runs.outcome import FAILED, INTERRUPTED, Outcome, exit_code, summary
+from xformer.runs.record import done
 from xformer.runs.search import best, objective, to_go_on
 from xformer.runs.supervisor import supervise
 
@@ -29,7 +29,12 @@ class SweepStopped(BaseException):
 
 
 def launch(planned: Plan, overrides: Sequence[str], *, config_dir: Path | None = None) -> int:
-    """Run the jobs that `overrides` were planned into; returns the exit code."""
+    """Run the jobs that `overrides` were planned into; returns the exit code.
+
+    Raises UserError for a `done_dir` that cannot be read, before anything is started.
+    """
+    for done_dir in {job.config.done_dir for job in planned.jobs} - {None}:
+        done(Path(str(done_dir)))
     if planned.search:
         Path(planned.jobs[0].config.runs_dir).mkdir(parents=True, exist_ok=True)  # the study is stored there
         overrides = [*overrides, *to_go_on(planned.hydra.sweeper)]
@@ -79,7 +84,7 @@ def _job(composed: DictConfig) -> float:
     alone = job.launcher._target_.endswith("BasicLauncher")
     outcome = supervise(config, overrides, sweep=True, alone=alone)
     print(_line(outcome), file=sys.stderr, flush=True)
-    if this_node(config.trainer.num_nodes).number == 0:
+    if outcome.node == 0:
         write_json(Path(job.sweep.dir) / _OUTCOME.format(job.job.num), dataclasses.asdict(outcome))
     if outcome.ending == "interrupted":
         hand_on(outcome.signal)

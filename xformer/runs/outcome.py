@@ -26,6 +26,7 @@ class Outcome:
     reason: str | None = None
     seconds: float = 0.0
     signal: int | None = None  # that interrupted it
+    node: int = 0  # of several machines, the one that says so; the first speaks for the run
 
 
 def exit_code(outcomes: Sequence[Outcome], *, sweep: bool) -> int:

@@ -53,8 +53,9 @@ def record(runs_dir: Path, out: Path) -> list[Path]:
 
 def _pack(folder: RunFolder) -> dict[str, Any]:
     config = yaml.safe_load(folder.config_file.read_text(encoding="utf-8")) | _NOWHERE
-    if "dir" in config["data"]:
-        config["data"]["dir"] = Path(config["data"]["dir"]).name
+    for key in ("dir", "repository"):  # a name on a hub stays as it is
+        if Path(config["data"].get(key, "")).is_absolute():
+            config["data"][key] = Path(config["data"][key]).name
     status = {key: value for key, value in read_json(folder.status_file).items() if key not in _MACHINE}
     files = {"config.yaml": yaml.safe_dump(config, sort_keys=False, allow_unicode=True)}
     files["status.json"] = json.dumps(status)
@@ -83,7 +84,9 @@ def unpacked(records: Path) -> Path:
 
 @cache
 def done(records: Path) -> dict[str, Path]:
-    """The record of each run, by the name of its folder."""
+    """The record of each run, by the name of its folder. Raises UserError for what cannot be read."""
+    if not records.is_dir():
+        raise UserError(f"done_dir: {records}: no such folder; give the one that `xformer record` wrote")
     return {content["run"]: path for path, content in _records(records)}
 
 

@@ -92,7 +92,9 @@ def _sums(
         logits_CW = torch.mm(hidden_CD, weight.T, out=room_CW[: len(hidden_CD)])
         reference_C1 = logits_CW.gather(1, target_C1).to(weight_WD.dtype)
         largest_C1 = logits_CW.amax(1, keepdim=True).to(weight_WD.dtype)
-        p_CW = torch.softmax(logits_CW, 1, out=logits_CW)
+        # Where they lie on a CPU; that other devices' kernels can do so was not tried.
+        on_cpu = logits_CW.device.type == "cpu"
+        p_CW = torch.softmax(logits_CW, 1, out=logits_CW if on_cpu else torch.empty_like(logits_CW))
         # The largest probability is at least 1 / W, that of the reference may be too small for a number.
         lse_C1 = largest_C1 - p_CW.amax(1, keepdim=True).to(weight_WD.dtype).log()
         nll_sum += (lse_C1 - reference_C1).sum()
