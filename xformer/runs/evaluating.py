@@ -110,18 +110,17 @@ def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestS
     """One after the other, so that a mistake in the last does not cost the first."""
     join, tokenizer = options.join, trained.tokenizer
     suffix = f".join{join}" if join > 1 else ""
+    longest = (trained.folder.result() or {}).get("longest_source")
+    known = longest if isinstance(longest, int) else None
     if options.input is not None:
         data = from_files(tokenizer, options.input, options.reference)
         name = content_name(options.input, data)
-        longest = (trained.folder.result() or {}).get("longest_source")
-        known = longest if isinstance(longest, int) else None
         yield _TestSet(name + suffix, joined(tokenizer, data, join), known, made=join > 1)
         return
     if options.testset is not None:
         data = EvaluationSet.of(tokenizer, *named_set(options.testset, options.langpair))
         name = f"{options.testset}.{options.langpair}".replace("/", "-")
-        longest = (trained.folder.result() or {}).get("longest_source")
-        yield _TestSet(name + suffix, joined(tokenizer, data, join), longest, made=True)
+        yield _TestSet(name + suffix, joined(tokenizer, data, join), known, made=True)
         return
     prepared = prepare(trained.config)
     same_tokenizer(trained, prepared)
