@@ -11,9 +11,9 @@ from pathlib import Path
 
 # What a worker tells its libraries before they load; what is set already stays (docs/performance.md).
 TUNING = {
-    # Threads that wait for one another sleep. Spinning ones starve each other as soon as anything else runs
-    # on the machine: training with two threads beside one other process was four times slower.
-    "OMP_WAIT_POLICY": "PASSIVE",
+    # Threads that wait for one another spin some microseconds, then sleep (GNU's OpenMP; else ignored). Sleeping
+    # at once wastes the second core; spinning on starves everything else that runs on the machine.
+    "GOMP_SPINCOUNT": "1000",
     # Memory of large tensors is kept for the next ones instead of going back to the system after each, which
     # costs a page fault for every 4 KB when it is used again.
     "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
