@@ -68,7 +68,7 @@ def test_a_store_can_be_sent_to_another_process(tmp_path: Path) -> None:
 
 def test_a_whole_store_is_intact(tmp_path: Path) -> None:
     write(tmp_path, PAIRS)
-    assert is_intact(tmp_path)
+    assert is_intact(tmp_path, tmp_path / "seen")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_store_that_was_torn_or_altered_is_not_intact(tmp_path: Path, name: st
             "zero": bytes(len(data)),
         }
         path.write_bytes(harmed[harm])
-    assert not is_intact(tmp_path)
+    assert not is_intact(tmp_path, tmp_path / "seen")
 
 
 def test_a_store_of_an_older_format_is_not_intact(tmp_path: Path) -> None:
@@ -98,11 +98,11 @@ def test_a_store_of_an_older_format_is_not_intact(tmp_path: Path) -> None:
     header.write_text(
         header.read_text(encoding="utf-8").replace('"format": 1', '"format": 0'), encoding="utf-8"
     )
-    assert not is_intact(tmp_path)
+    assert not is_intact(tmp_path, tmp_path / "seen")
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", "null", '{"format": 1}', '{"format": 1, "digests": []}'])
 def test_a_header_that_says_something_else_is_not_intact(tmp_path: Path, text: str) -> None:
     write(tmp_path, PAIRS)
     (tmp_path / "header.json").write_text(text, encoding="utf-8")
-    assert not is_intact(tmp_path)
+    assert not is_intact(tmp_path, tmp_path / "seen")

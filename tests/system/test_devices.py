@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -77,25 +80,56 @@ def test_two_machines_have_the_losses_of_one(alone: Path, tmp_path: Path) -> Non
     assert (run / "log-node1.txt").exists()
 
 
-def test_a_rank_that_is_killed_ends_its_run_with_all_its_processes(tmp_path: Path) -> None:
-    arguments = words("train", *DROPOUT, "trainer.updates=100000", "trainer.devices=2", CPU)
+def second_rank(run: Path) -> int:
+    """The process that is the second of the two that share the run."""
+    ranks = subprocess.run(
+        ["pgrep", "-f", f"xformer.runs.worker .*{run.name}"], capture_output=True, text=True
+    )
+    pids = [int(pid) for pid in ranks.stdout.split()]
+    (found,) = [pid for pid in pids if b"RANK=1\0" in Path(f"/proc/{pid}/environ").read_bytes()]
+    return found
+
+
+def assert_failed_without_traces(command: subprocess.Popen[str], run: Path) -> None:
+    _, errors = command.communicate(timeout=90)
+    assert command.returncode == 1, errors
+    assert status_of(run)["state"] == "failed"
+    left = subprocess.run(["pgrep", "-f", run.name], capture_output=True, text=True)
+    assert left.stdout == ""
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A run on two ranks that has begun to train, and its folder."""
+    arguments = words(
+        "train", *DROPOUT, "trainer.updates=100000", "trainer.devices=2", "trainer.rank_timeout=4", CPU
+    )
     command = subprocess.Popen(arguments, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
 
     def run() -> Path:
         return next(tmp_path.glob("runs/custom/*"), tmp_path)
 
     wait_for(lambda: status_of(run()).get("updates", 0) > 5)
-    ranks = subprocess.run(
-        ["pgrep", "-f", f"xformer.runs.worker .*{run().name}"], capture_output=True, text=True
-    )
-    pids = [int(pid) for pid in ranks.stdout.split()]
-    victims = [pid for pid in pids if b"RANK=1\0" in Path(f"/proc/{pid}/environ").read_bytes()]
-    assert victims
+    yield command, run()
+    command.kill()
+
+
+def test_a_rank_that_is_killed_ends_its_run_with_all_its_processes(
+    endless: tuple[subprocess.Popen[str], Path],
+) -> None:
+    command, run = endless
     began = time.monotonic()
-    subprocess.run(["kill", "-9", str(victims[0])], check=True)
-    _, errors = command.communicate(timeout=60)
+    os.kill(second_rank(run), signal.SIGKILL)
+    assert_failed_without_traces(command, run)
     assert time.monotonic() - began < 30
-    assert command.returncode == 1, errors
-    assert status_of(run())["state"] == "failed"
-    left = subprocess.run(["pgrep", "-f", str(run().name)], capture_output=True, text=True)
-    assert left.stdout == ""
+
+
+def test_a_rank_that_hangs_ends_its_run_with_all_its_processes(
+    endless: tuple[subprocess.Popen[str], Path],
+) -> None:
+    command, run = endless
+    began = time.monotonic()
+    os.kill(second_rank(run), signal.SIGSTOP)
+    assert_failed_without_traces(command, run)
+    # torchrun's own patience with a process that does not answer its request to end is 30 s of it.
+    assert time.monotonic() - began < 4 + 30 + 15

@@ -140,6 +140,7 @@ class Trainer:
     checkpoint_every: Count
     keep_checkpoints: Count
     num_nodes: Count = 1
+    rank_timeout: Count = 600
 
 
 @settings

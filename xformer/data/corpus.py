@@ -9,13 +9,14 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from xformer.config import schema
-from xformer.data import cache
+from xformer.data import cache, seen
 from xformer.errors import UserError
 from xformer.files import read_json, write_atomic, write_json
 
@@ -58,7 +59,7 @@ def open_corpus(config: schema.Data, cache_dir: Path) -> Corpus:
         raise UserError(f"data.dir={config.dir}: no such folder. Set data.dir to the folder of the corpus.")
     names = {"train": config.train, "valid": config.valid, "test": config.test}
     label = f"{folder.resolve().name}-{config.source}-{config.target}"
-    return _open_files(_safe(label), folder, names, config.source, config.target)
+    return _open_files(_safe(label), folder, names, config.source, config.target, cache_dir)
 
 
 def split(corpus: Corpus, name: str) -> SplitFiles:
@@ -71,12 +72,12 @@ def split(corpus: Corpus, name: str) -> SplitFiles:
     if Path(name).name != name:
         raise UserError(f"split {name!r}: give the name of a split, not a path.")
     folder = corpus.splits["test"].source.parent
-    return _open_split(folder, name, corpus.source_language, corpus.target_language)
+    return _measure_pair(*_find_pair(folder, name, corpus.source_language, corpus.target_language), _measure)
 
 
 def check_unchanged(files: SplitFiles) -> None:
     """Raise UserError where the files no longer hold what they held when they were opened."""
-    if _measure_pair(files.source, files.target) != files:
+    if _measure_pair(files.source, files.target, _measure) != files:
         raise UserError(f"{files.source} or {files.target} changed while it was being read. Start again.")
 
 
@@ -113,20 +114,26 @@ def text_of(raw: bytes, name: Path | str, number: int) -> str:
 # --- files ---------------------------------------------------------------------------------
 
 
-def _open_files(name: str, folder: Path, names: Mapping[str, str], source: str, target: str) -> Corpus:
-    splits = {role: _open_split(folder, file, source, target) for role, file in names.items()}
+def _open_files(
+    name: str, folder: Path, names: Mapping[str, str], source: str, target: str, cache_dir: Path
+) -> Corpus:
+    measure = partial(seen.once, _measure, memory=cache_dir / "seen")
+    splits = {
+        role: _measure_pair(*_find_pair(folder, file, source, target), measure)
+        for role, file in names.items()
+    }
     digests = [splits[role].digest for role in ("train", "valid", "test")]
     digest = hashlib.sha256("\n".join(digests).encode()).hexdigest()
     return Corpus(name, source, target, splits, digest)
 
 
-def _open_split(folder: Path, name: str, source: str, target: str) -> SplitFiles:
-    return _measure_pair(_find(folder, f"{name}.{source}"), _find(folder, f"{name}.{target}"))
+def _find_pair(folder: Path, name: str, source: str, target: str) -> tuple[Path, Path]:
+    return _find(folder, f"{name}.{source}"), _find(folder, f"{name}.{target}")
 
 
-def _measure_pair(source: Path, target: Path) -> SplitFiles:
-    source_lines, source_digest = _measure(source)
-    target_lines, target_digest = _measure(target)
+def _measure_pair(source: Path, target: Path, measure: Callable[[Path], Sequence[Any]]) -> SplitFiles:
+    source_lines, source_digest = measure(source)
+    target_lines, target_digest = measure(target)
     if source_lines != target_lines:
         raise UserError(
             f"{source} has {source_lines} lines and {target} has {target_lines}: "
@@ -196,7 +203,9 @@ def _open_hub(config: schema.HubData, cache_dir: Path) -> Corpus:
 
     label = f"{config.name}-{config.source}-{config.target}"
     splits = {role: role for role in hub.SPLITS}
-    return _open_files(_safe(label), hub.fetch(config, cache_dir), splits, config.source, config.target)
+    return _open_files(
+        _safe(label), hub.fetch(config, cache_dir), splits, config.source, config.target, cache_dir
+    )
 
 
 # --- the built-in language -------------------------------------------------------------------
@@ -219,14 +228,16 @@ def _open_grammar(config: schema.GrammarData, cache_dir: Path) -> Corpus:
             write_atomic(work / file, text)
         write_json(work / _MANIFEST, {file: cache.file_digest(work / file) for file in files})
 
-    cache.build_once(folder, _is_complete, build)
+    cache.build_once(folder, partial(_is_complete, memory=cache_dir / "seen"), build)
     splits = {role: role for role in ("train", "valid", "test", "long")}
-    return _open_files("grammar", folder, splits, source, target)
+    return _open_files("grammar", folder, splits, source, target, cache_dir)
 
 
-def _is_complete(folder: Path) -> bool:
+def _is_complete(folder: Path, memory: Path) -> bool:
     try:
         manifest = read_json(folder / _MANIFEST)
-        return all(cache.file_digest(folder / file) == digest for file, digest in manifest.items())
+        return all(
+            seen.once(cache.file_digest, folder / file, memory) == digest for file, digest in manifest.items()
+        )
     except (OSError, ValueError):
         return False

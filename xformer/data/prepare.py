@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -102,7 +103,8 @@ def prepare(config: schema.Config) -> Prepared:
     max_length = config.data.max_length
     data_hash = cache.key("data", corpus.digest, max_length)
     folder = cache_dir / "stores" / cache.key("store", FORMAT, train.digest, tokenizer.digest, max_length)
-    cache.build_once(folder, is_intact, lambda work: _encode_training(work, train, tokenizer, max_length))
+    complete = partial(is_intact, memory=cache_dir / "seen")
+    cache.build_once(folder, complete, lambda work: _encode_training(work, train, tokenizer, max_length))
     dropped: dict[str, int] = read_notes(folder)
     return Prepared(corpus, tokenizer, read_store(folder), dropped, data_hash, tokenizer.digest)
 

@@ -17,6 +17,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from xformer.data import seen
 from xformer.data.cache import file_digest
 from xformer.files import read_json, write_json
 
@@ -109,12 +110,15 @@ def write_store(
     write_json(folder / _HEADER, {"format": FORMAT, "dtype": dtype.name, "digests": digests, "notes": notes})
 
 
-def is_intact(folder: Path) -> bool:
-    """Whether the folder holds a whole store, every byte as it was written."""
+def is_intact(folder: Path, memory: Path) -> bool:
+    """Whether the folder holds a whole store, every byte as it was written.
+
+    That it does is remembered in the folder `memory` (`data/seen.py`): reading all of it can take seconds.
+    """
     try:
         header = read_json(folder / _HEADER)
         return header["format"] == FORMAT and all(
-            file_digest(folder / name) == header["digests"][name] for name in _ARRAYS
+            seen.once(file_digest, folder / name, memory) == header["digests"][name] for name in _ARRAYS
         )
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -28,6 +28,7 @@ NEUTRAL = frozenset(
         "trainer.accelerator",
         "trainer.devices",
         "trainer.num_nodes",
+        "trainer.rank_timeout",
         "trainer.threads",
         "trainer.log_every",
         "trainer.validate_every",

@@ -11,8 +11,8 @@ from pathlib import Path
 
 # What a worker tells its libraries before they load; what is set already stays (docs/performance.md).
 TUNING = {
-    # Threads that wait for one another spin some microseconds, then sleep (GNU's OpenMP; else ignored). Sleeping
-    # at once wastes the second core; spinning on starves everything else that runs on the machine.
+    # Threads that wait for one another spin some microseconds, then sleep (GNU's OpenMP; else ignored).
+    # Sleeping at once wastes the second core; spinning on starves everything else that runs on the machine.
     "GOMP_SPINCOUNT": "1000",
     # Memory of large tensors is kept for the next ones instead of going back to the system after each, which
     # costs a page fault for every 4 KB when it is used again.

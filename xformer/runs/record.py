@@ -22,6 +22,7 @@ import yaml
 from xformer.errors import UserError
 from xformer.files import read_json, write_json
 from xformer.runs.folder import RunFolder
+from xformer.runs.walk import run_folders
 
 FORMAT = "xformer run 1"
 _KEPT = ("metrics.csv", "hypotheses/*.bleu.csv", "evaluations/*.json", "evaluations/**/*.bleu.csv")
@@ -39,8 +40,7 @@ def record(runs_dir: Path, out: Path) -> list[Path]:
         raise UserError(f"{runs_dir}: no such folder; give the folder that holds the runs")
     out.mkdir(parents=True, exist_ok=True)
     written = []
-    for config_file in sorted(runs_dir.glob("**/config.yaml")):
-        folder = RunFolder(config_file.parent)
+    for folder in map(RunFolder, sorted(run_folders(runs_dir))):
         status = folder.status()
         if status is None or status.state not in ("finished", "diverged"):
             continue

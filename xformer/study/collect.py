@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,14 +11,13 @@ from xformer.errors import UserError
 from xformer.runs.identity import telling
 from xformer.runs.machine import alive
 from xformer.runs.record import unpacked
+from xformer.runs.walk import NAME, run_folders
 from xformer.study import records
 from xformer.study.records import ConfigFile, ResultFile, StatusFile, UnreadableError
 from xformer.study.run import Run, State
 from xformer.study.secrets import without_secret
 from xformer.study.setting import Setting, setting_of
 
-_FILES = {"config.yaml", "status.json", "result.json"}
-_NAME = re.compile(r"(?P<scale>[^-]+)-(?P<data>.+)-s(?P<seed>\d+)-[0-9a-f]{8}")
 _File = TypeVar("_File")
 
 
@@ -32,21 +29,11 @@ def collect(runs_dir: Path) -> list[Run]:
     """
     if not runs_dir.is_dir():
         raise UserError(f"{runs_dir}: no such folder; give the folder that holds the runs")
-    runs = [_read_run(folder, runs_dir) for folder in _run_folders(runs_dir)]
+    runs = [_read_run(folder, runs_dir) for folder in run_folders(runs_dir)]
     runs += [_read_failed(path) for path in (runs_dir / "failed").glob("[!.]*.json")]
     if not runs and any(runs_dir.glob("*.json")):
         return collect(unpacked(runs_dir))
     return sorted(runs, key=lambda run: (run.experiment, run.overrides, run.seed or 0, str(run.folder)))
-
-
-def _run_folders(root: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(root):
-        if _FILES.intersection(files):
-            yield Path(place)
-            folders.clear()  # a run folder holds no other
-        runs = [name for name in folders if _NAME.fullmatch(name)]
-        yield from (Path(place, name) for name in runs)
-        folders[:] = [name for name in folders if name not in runs and not name.startswith(".")]
 
 
 def _read_run(folder: Path, root: Path) -> Run:
@@ -60,7 +47,7 @@ def _read_run(folder: Path, root: Path) -> Run:
     reason = "; ".join(problems) or (status and status.reason) or ""
     if state == "running" and status is not None and _gone(status):
         state, reason = "lost", f"process {status.pid} is no longer there"
-    named = _NAME.fullmatch(folder.name)
+    named = NAME.fullmatch(folder.name)
     row_hash = (status and status.row_hash) or (result and result.row_hash)
     return Run(
         folder=folder,

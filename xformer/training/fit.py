@@ -27,7 +27,7 @@ from xformer.training.divergence import DivergenceWatch
 from xformer.training.module import TranslationModule
 from xformer.training.progress import Progress, Reporter
 from xformer.training.ranks import Ranks
-from xformer.training.trainer import Stream, build_trainer, find_ranks, local_world, quiet
+from xformer.training.trainer import Stream, build_trainer, find_ranks, quiet
 from xformer.training.validation import Validation
 
 __all__ = ["Outcome", "Progress", "fit"]
@@ -97,7 +97,7 @@ def fit(
         stop=stop,
     )
     with quiet():
-        trainer = build_trainer(ranks, local_world(settings), folder, callback=books, loggers=loggers)
+        trainer = build_trainer(settings, ranks, folder, callback=books, loggers=loggers)
         if ranks.rank == 0:
             if precision.slow_here(settings.precision, ranks.device):
                 _log.warning("this processor has no bfloat16: trainer.precision=fp32 would be faster here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import logging
 import os
 import warnings
@@ -54,20 +55,27 @@ def local_world(settings: schema.Trainer) -> int:
 
 
 def build_trainer(
-    ranks: Ranks, local_world: int, folder: Path, *, callback: lightning.Callback, loggers: Sequence[Logger]
+    settings: schema.Trainer,
+    ranks: Ranks,
+    folder: Path,
+    *,
+    callback: lightning.Callback,
+    loggers: Sequence[Logger],
 ) -> lightning.Trainer:
     """A trainer for one pass over a run's updates; several ranks must have been started by torchrun."""
+    here = local_world(settings)
     # Both are named outright, so that Lightning does not take a SLURM allocation around us for its own.
     environment = TorchElasticEnvironment() if ranks.world > 1 else LightningEnvironment()
     synchronised = DDPStrategy(
         process_group_backend="nccl" if ranks.device.type == "cuda" else "gloo",
+        timeout=datetime.timedelta(seconds=settings.rank_timeout),
         broadcast_buffers=False,  # there are none that training changes
         gradient_as_bucket_view=True,
     )
     return lightning.Trainer(
         accelerator="gpu" if ranks.device.type == "cuda" else "cpu",
-        devices=local_world,
-        num_nodes=ranks.world // local_world,
+        devices=here,
+        num_nodes=ranks.world // here,
         strategy=synchronised if ranks.world > 1 else "auto",
         plugins=[environment, AtomicCheckpointIO()],
         callbacks=[callback],
