@@ -58,7 +58,9 @@ def run(options: argparse.Namespace, size: str) -> dict[str, list[dict[str, floa
                 options.device, "--updates", str(options.updates), "--threads", str(options.threads),
             ]  # fmt: skip
             commands[f"{name} {precision}"] = command
-            if name != "xformer":
+            if name == "xformer":
+                commands[f"{name} {precision} compiled"] = [*command, "--compile"]
+            else:
                 commands[f"{name} {precision} *"] = [*command, "--no-attention-dropout"]
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in commands}
     for number in range(options.rounds):

@@ -12,12 +12,12 @@ import argparse
 import json
 import resource
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
-from benchmarks.contenders import MAKERS, autocast
+from benchmarks.contenders import MAKERS, Contender, autocast
 from xformer.config import schema
 from xformer.config.compose import compose
 from xformer.config.sizes.flops import flops
@@ -26,6 +26,7 @@ from xformer.data.plan import UpdatePlan
 from xformer.data.store import ParallelStore
 
 WARM_UP = 5
+COMPILING = 40  # updates, in which every shape that makes torch.compile begin again has been seen
 VOCABULARY = {"small": 8000, "base": 37000}
 
 
@@ -58,6 +59,7 @@ def main() -> None:
     parser.add_argument("precision", choices=("fp32", "bf16"))
     parser.add_argument("--size", choices=VOCABULARY, default="small")
     parser.add_argument("--no-attention-dropout", action="store_true")
+    parser.add_argument("--compile", action="store_true", help="with torch.compile")
     parser.add_argument("--updates", type=int, default=30)
     parser.add_argument("--threads", type=int, default=0, help="0 leaves the choice to PyTorch")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
@@ -68,43 +70,79 @@ def main() -> None:
     print(json.dumps(measure(options)))
 
 
+@dataclass
+class Timed:
+    """What some updates took and held."""
+
+    seconds: float = 0.0
+    reading: float = 0.0  # of these, seconds of making batches
+    source: int = 0  # tokens, padding not counted
+    target: int = 0
+    padded: int = 0  # tokens of both sides, padding counted
+
+    @property
+    def tokens(self) -> int:
+        return self.source + self.target
+
+
 def measure(options: argparse.Namespace) -> dict[str, float]:
     """Real tokens a second, and what explains them."""
     device, config = torch.device(options.device), sizes(options.size)
     vocabulary = VOCABULARY[options.size]
     model, loss = MAKERS[options.name](config, vocabulary, not options.no_attention_dropout)
+    if options.compile:
+        model.compile(dynamic=True)
+    store, plan = corpus(vocabulary)
+    timed = train(
+        (model, loss), store, plan, device=device, precision=options.precision, updates=options.updates,
+        warm_up=COMPILING if options.compile else WARM_UP,
+    )  # fmt: skip
+    work = flops(config, vocabulary).training(timed.source, timed.target)
+    return {
+        "rate": timed.tokens / timed.seconds,
+        "reading": timed.reading / timed.seconds,
+        "padding": 1 - timed.tokens / timed.padded,
+        "megabytes": _peak(device),
+        "utilisation": work / timed.seconds / _matrix_rate(device, options.precision),
+    }
+
+
+def train(
+    contender: Contender,
+    store: ParallelStore,
+    plan: UpdatePlan,
+    *,
+    device: torch.device,
+    precision: str,
+    updates: int,
+    warm_up: int = WARM_UP,
+) -> Timed:
+    """Make some updates, the first `warm_up` untimed."""
+    model, loss = contender
     model.to(device).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
-    store, plan = corpus(vocabulary)
-    began = reading = 0.0
-    source = target = padded = 0
-    for number in range(WARM_UP + options.updates):
-        if number == WARM_UP:
+    timed, began = Timed(), 0.0
+    for number in range(warm_up + updates):
+        if number == warm_up:
             _wait(device)
-            began, reading, source, target, padded = time.perf_counter(), 0.0, 0, 0, 0
+            timed, began = Timed(), time.perf_counter()
         asked = time.perf_counter()
         batches = [collate(store, indices) for indices in plan.update(number)]
-        reading += time.perf_counter() - asked
+        timed.reading += time.perf_counter() - asked
         tokens = sum(batch.target_tokens for batch in batches)
         optimizer.zero_grad()
         for batch in batches:
             moved = batch.to(device, non_blocking=True)
-            with autocast(device, options.precision):
+            with autocast(device, precision):
                 value = loss(moved)
             (value * (batch.target_tokens / tokens)).backward()
-            source, target = source + batch.source_tokens, target + batch.target_tokens
-            padded += _padded(batch)
+            timed.source += batch.source_tokens
+            timed.target += batch.target_tokens
+            timed.padded += _padded(batch)
         optimizer.step()
     _wait(device)
-    seconds = time.perf_counter() - began
-    work = flops(config, vocabulary).training(source, target)
-    return {
-        "rate": (source + target) / seconds,
-        "reading": reading / seconds,
-        "padding": 1 - (source + target) / padded,
-        "megabytes": _peak(device),
-        "utilisation": work / seconds / _matrix_rate(device, options.precision),
-    }
+    timed.seconds = time.perf_counter() - began
+    return timed
 
 
 def _padded(batch: Batch) -> int:

@@ -1,6 +1,6 @@
 """How much arithmetic a token costs: matrix products only, a multiply-add counting 2.
 
-One forward pass over a source and a target of 32 tokens each. A training token costs three times
+One forward pass over a source and a target of as many tokens, 32 unless said otherwise. A training token costs three times
 as much, for the backward pass has two products for each of the forward pass. Pure arithmetic on
 the configuration, without torch.
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from xformer.config import schema
 
 SENTENCE = 32
-"""Tokens of the source, and of the target, that costs are stated for."""
+"""Tokens of the source, and of the target, that reports state costs for."""
 
 TRAINING = 3
 """A forward and a backward pass, in forward passes."""
@@ -37,8 +37,8 @@ class Flops:
         return TRAINING * (source_tokens * self.source_token + target_tokens * self.target_token)
 
 
-def flops(config: schema.Model, vocabulary: int) -> Flops:
-    """Return what one source and one target token cost.
+def flops(config: schema.Model, vocabulary: int, sentence: int = SENTENCE) -> Flops:
+    """Return what one source and one target token cost where both sides have `sentence` tokens.
 
     The keys and values of cross-attention are made once from each source token, so they are
     charged to the source.
@@ -46,7 +46,7 @@ def flops(config: schema.Model, vocabulary: int) -> Flops:
     query = config.d_model * config.heads * config.d_k
     key_value = config.d_model * config.key_value_heads * (config.d_k + config.d_v)
     output = config.heads * config.d_v * config.d_model
-    scores_and_context = config.heads * (config.d_k + config.d_v) * SENTENCE
+    scores_and_context = config.heads * (config.d_k + config.d_v) * sentence
     feedforward = (3 if config.feedforward.kind in schema.GATED else 2) * config.d_model * config.d_ff
     logits = config.d_model * vocabulary
 
