@@ -1,8 +1,8 @@
 """How much arithmetic a token costs: matrix products only, a multiply-add counting 2.
 
-One forward pass over a source and a target of as many tokens, 32 unless said otherwise. A training token costs three times
-as much, for the backward pass has two products for each of the forward pass. Pure arithmetic on
-the configuration, without torch.
+One forward pass over a source and a target of as many tokens, 32 unless said otherwise. A training token
+costs three times as much, for the backward pass has two products for each of the forward pass. Pure
+arithmetic on the configuration, without torch.
 
 D d_model, F d_ff, H heads, G key_value_heads, K d_k, V d_v, W vocabulary.
 """
