@@ -187,9 +187,9 @@ def test_the_plan_is_the_same_for_every_release() -> None:
     lengths = np.array([1, 2, 2, 3, 3, 3, 4, 4, 4, 4, 9], np.int32)
     small = Case(lengths, lengths, 12, 9, seed=5).plan()
     assert [[i.tolist() for i in small.update(n)] for n in (0, 1, 9)] == [
-        [[0, 1, 5], [3, 2]],
+        [[0, 1, 2], [5, 3]],
         [[4, 8], [7]],
-        [[0, 2, 4], [5, 1]],
+        [[0, 2, 1], [4, 5]],
     ]
 
 
@@ -206,6 +206,10 @@ def test_little_is_padding_and_updates_are_nearly_full() -> None:
     assert np.mean(fill) > 0.98
     assert min(fill) >= 0.9
     assert planned.padding_share() < 0.08
+
+
+def test_an_update_of_many_micro_batches_holds_hardly_any_padding() -> None:
+    assert Case(*spread(20_000, 40), 25_000, 2_000).plan().padding_share() < 0.05
 
 
 def test_an_update_holds_sentences_of_several_lengths() -> None:

@@ -1,7 +1,8 @@
 """Which sentences make up each update, and how an update is cut into micro-batches (docs/design.md, 1).
 
 Sentences are lined up by their longer side, give or take `MIXING` tokens at random. This line is cut into
-updates, and an update into micro-batches, with as few cuts as the budgets allow and those spread evenly.
+updates, and an update, its sentences sorted, into micro-batches, with as few cuts as the budgets allow and
+those spread evenly.
 
 The mixing costs some padding and is worth it: updates whose sentences all had the very same lengths made
 worse gradients. On the built-in language they were 5 to 8 BLEU behind after as many updates.
@@ -106,6 +107,7 @@ class UpdatePlan:
 
     def _micro_batches(self, line: npt.NDArray[Any], which: int) -> list[Indices]:
         indices = line[self._cuts[which] : self._cuts[which + 1]].astype(np.int64)
+        indices = indices[_to_and_fro(self._source[indices], self._target[indices])]
         cuts = _micro_batch_cuts(self._source[indices], self._target[indices], self._tokens_per_device)
         return [indices[start:end] for start, end in pairwise(cuts)]
 
@@ -173,6 +175,13 @@ def _micro_batch_cuts(source: npt.NDArray[np.int32], target: npt.NDArray[np.int3
         return found
 
     return _evenly(cuts, int(longer.max()), int(longer.sum()), budget)
+
+
+def _to_and_fro(source: npt.NDArray[np.int32], target: npt.NDArray[np.int32]) -> Indices:
+    """By source length, and among equal ones by target length, rising and falling in turn, so that neighbours
+    have nearly the same lengths on both sides."""
+    rising = np.where(source % 2 == 0, target, -target)
+    return np.lexsort((rising, source))
 
 
 def _evenly(cuts: Callable[[int], list[int]], longest: int, total: int, budget: int) -> list[int]:
