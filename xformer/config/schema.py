@@ -59,11 +59,9 @@ class GrammarData:
 
 
 @settings
-class FilesData:
-    """A parallel corpus in files: DIR/SPLIT.LANGUAGE, one sentence a line, plain or .gz."""
+class _Parallel:
+    """Text in two languages, in three splits."""
 
-    kind: Literal["files"]
-    dir: Name
     source: Name
     target: Name
     train: Name
@@ -73,7 +71,15 @@ class FilesData:
 
 
 @settings
-class HubData:
+class FilesData(_Parallel):
+    """A parallel corpus in files: DIR/SPLIT.LANGUAGE, one sentence a line, plain or .gz."""
+
+    kind: Literal["files"]
+    dir: Name
+
+
+@settings
+class HubData(_Parallel):
     """A parallel corpus by name, from the Hugging Face Hub through the library `datasets`."""
 
     kind: Literal["hub"]
@@ -81,12 +87,6 @@ class HubData:
     repository: Name
     subset: Name | None
     revision: Name
-    source: Name
-    target: Name
-    train: Name
-    valid: Name
-    test: Name
-    max_length: Count
     vocabulary: Count | None = None
 
 

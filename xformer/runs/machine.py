@@ -9,6 +9,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+_MMAP_THRESHOLD = 1 << 25  # bytes; older glibc takes no larger one
+_TRIM_THRESHOLD = 2**31 - 1
+_TOP_PAD = 1 << 26
+
 # What a worker tells its libraries before they load; what is set already stays (docs/performance.md).
 TUNING = {
     # Threads that wait for one another spin some microseconds, then sleep (GNU's OpenMP; else ignored).
@@ -16,9 +20,9 @@ TUNING = {
     "GOMP_SPINCOUNT": "1000",
     # Memory of large tensors is kept for the next ones instead of going back to the system after each, which
     # costs a page fault for every 4 KB when it is used again.
-    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 32),
-    "MALLOC_TOP_PAD_": str(1 << 26),
+    "MALLOC_MMAP_THRESHOLD_": str(_MMAP_THRESHOLD),
+    "MALLOC_TRIM_THRESHOLD_": str(_TRIM_THRESHOLD),
+    "MALLOC_TOP_PAD_": str(_TOP_PAD),
 }
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
@@ -28,7 +32,11 @@ def keep_memory() -> None:
     mmap_threshold, trim_threshold, top_pad = -3, -1, -2  # as malloc.h numbers them
     if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
         return
-    for parameter, value in ((mmap_threshold, 1 << 25), (trim_threshold, 2**31 - 1), (top_pad, 1 << 26)):
+    for parameter, value in (
+        (mmap_threshold, _MMAP_THRESHOLD),
+        (trim_threshold, _TRIM_THRESHOLD),
+        (top_pad, _TOP_PAD),
+    ):
         library.mallopt(parameter, value)
 
 
