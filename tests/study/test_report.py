@@ -13,7 +13,7 @@ from xformer.cli import main
 from xformer.errors import UserError
 from xformer.study.report import Report, write_report
 
-FILES = ("report.html", "report.md", "report.tex", "report.csv")
+FILES = ("report.html", "report.md", "report.tex", "report.csv", "report.svg")
 
 
 def report(root: Path, out: Path | None = None) -> tuple[Report, str]:

@@ -47,6 +47,14 @@ class Comparison:
         return self.differences.get(row_name(row))
 
     @property
+    def reach(self) -> float:
+        """How far bars around zero go: one row that failed should not press all others onto the line."""
+        ends = [
+            abs(each.contrast.value) + each.contrast.uncertainty.half() for each in self.differences.values()
+        ]
+        return min(max(ends), 2 * median(ends)) if ends else 0.0
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the differences rest on, how small a one could have been seen, and where care is due."""
         return tuple(self._notes())

@@ -36,7 +36,7 @@ class Report:
 def write_report(
     folder: Path, out: Path | None = None, console: Console | None = None, claims: Path | None = None
 ) -> Report:
-    """Print the report on a folder of runs; write `report.html`, `.md`, `.tex` and `.csv` under `out`.
+    """Print the report on a folder of runs; write it under `out` as page, Markdown, LaTeX, CSV and picture.
 
     `claims` is a file of claims to judge instead of the built-in ones. Raises UserError where the folder is
     missing or holds no runs, where `claims` is wrong, or where `out` cannot be written.
@@ -79,7 +79,8 @@ def _verdict(tables: Sequence[Table]) -> tuple[str, ...]:
 
 
 def _write(report: Report, out: Path) -> list[Path]:
-    from xformer.study.web.page import report_html  # Jinja2 is not needed for the terminal
+    from xformer.study.picture import report_svg  # matplotlib and Jinja2 are not needed for the terminal
+    from xformer.study.web.page import report_html
 
     tables, findings = report.tables, report.findings
     files = {
@@ -88,6 +89,8 @@ def _write(report: Report, out: Path) -> list[Path]:
         "report.tex": report_latex(tables, findings),
         "report.csv": report_csv(tables, report.unplaced, findings),
     }
+    if picture := report_svg(tables, findings):
+        files["report.svg"] = picture
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from statistics import median
 
 from markupsafe import Markup
 
@@ -117,13 +116,7 @@ def _bar(row: Row, comparison: Comparison | None) -> Markup:
     found = comparison.of(row) if comparison else None
     if found is None or comparison is None:
         return Markup("")
-    ends = [
-        abs(each.contrast.value) + each.contrast.uncertainty.half()
-        for each in comparison.differences.values()
-    ]
-    # One row that failed should not press all others onto the line of zero: its arrow leaves the bar.
-    reach = min(max(ends), 2 * median(ends)) or 1.0
-    return interval_bar(found.contrast.value, found.contrast.uncertainty.half(), reach)
+    return interval_bar(found.contrast.value, found.contrast.uncertainty.half(), comparison.reach or 1.0)
 
 
 def order_of(text: str) -> float | None:
