@@ -185,7 +185,7 @@ def test_further_splits_are_found_beside_the_test_set(tmp_path: Path) -> None:
     write_corpus(tmp_path, {"test_2017_flickr": (["one"], ["eins"]), "uneven": (["one"], [])})
     corpus = open_corpus(files_data(tmp_path), tmp_path)
     assert read_lines(split(corpus, "test_2017_flickr").target) == ["eins"]
-    assert split(corpus, "valid") is corpus.splits["valid"]
+    assert split(corpus, "valid") is split(corpus, "dev") is corpus.splits["valid"]
     with pytest.raises(UserError, match=r"test_2018\.en not found"):
         split(corpus, "test_2018")
     with pytest.raises(UserError, match=r"has 1 lines and .* has 0"):

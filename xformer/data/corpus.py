@@ -65,10 +65,11 @@ def open_corpus(config: schema.Data, cache_dir: Path) -> Corpus:
 def split(corpus: Corpus, name: str) -> SplitFiles:
     """The split called `name`: one of the corpus's own, or any further pair of files beside its test set.
 
+    `dev` is another name of `valid`, the one that results and tables have for it.
     Raises UserError where there are no such files.
     """
-    if name in corpus.splits:
-        return corpus.splits[name]
+    if (role := "valid" if name == "dev" else name) in corpus.splits:
+        return corpus.splits[role]
     if Path(name).name != name:
         raise UserError(f"split {name!r}: give the name of a split, not a path.")
     folder = corpus.splits["test"].source.parent
