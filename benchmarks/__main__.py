@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0, help="0 leaves the choice to PyTorch")
     parser.add_argument("--sizes", default="small", help="small, base, or both with a comma")
     parser.add_argument("--precisions", default="fp32,bf16")
+    parser.add_argument("--compiled", action="store_true", help="xformer compiled, too: minutes a round")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options = parser.parse_args()
     for size in options.sizes.split(","):
@@ -58,9 +59,9 @@ def run(options: argparse.Namespace, size: str) -> dict[str, list[dict[str, floa
                 options.device, "--updates", str(options.updates), "--threads", str(options.threads),
             ]  # fmt: skip
             commands[f"{name} {precision}"] = command
-            if name == "xformer":
+            if name == "xformer" and options.compiled:
                 commands[f"{name} {precision} compiled"] = [*command, "--compile"]
-            else:
+            if name != "xformer":
                 commands[f"{name} {precision} *"] = [*command, "--no-attention-dropout"]
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in commands}
     for number in range(options.rounds):

@@ -17,6 +17,7 @@ from xformer.config import schema
 from xformer.data.batch import Batch
 from xformer.model import build
 from xformer.model.positions import sinusoids
+from xformer.runs.machine import keep_memory
 from xformer.training.objective import loss_sums, output_weight, real_positions
 
 LONGEST, SMOOTHING = 256, 0.1
@@ -24,7 +25,8 @@ Contender = tuple[nn.Module, Callable[[Batch], Tensor]]
 
 
 def xformer(sizes: schema.Model, vocabulary: int, attention_dropout: bool) -> Contender:
-    """The model and objective of this project."""
+    """The model and objective of this project, in a process that keeps its memory as a worker does."""
+    keep_memory()
     model = build(sizes, vocabulary)
 
     def loss(batch: Batch) -> Tensor:

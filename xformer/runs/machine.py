@@ -9,35 +9,30 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-_MMAP_THRESHOLD = 1 << 25  # bytes; older glibc takes no larger one
-_TRIM_THRESHOLD = 2**31 - 1
-_TOP_PAD = 1 << 26
-
 # What a worker tells its libraries before they load; what is set already stays (docs/performance.md).
 TUNING = {
     # Threads that wait for one another spin some microseconds, then sleep (GNU's OpenMP; else ignored).
     # Sleeping at once wastes the second core; spinning on starves everything else that runs on the machine.
     "GOMP_SPINCOUNT": "1000",
-    # Memory of large tensors is kept for the next ones instead of going back to the system after each, which
-    # costs a page fault for every 4 KB when it is used again.
-    "MALLOC_MMAP_THRESHOLD_": str(_MMAP_THRESHOLD),
-    "MALLOC_TRIM_THRESHOLD_": str(_TRIM_THRESHOLD),
-    "MALLOC_TOP_PAD_": str(_TOP_PAD),
 }
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
 
 def keep_memory() -> None:
-    """What `TUNING` says of memory, for a process that runs already (glibc only; else nothing happens)."""
+    """Keep the memory of large tensors for the next ones, instead of giving it back to the system after each.
+
+    Given back, it costs a page fault for every 4 KB when it is used again (docs/performance.md). glibc only,
+    else nothing happens; nor where the environment has settings of its own for it.
+    """
     mmap_threshold, trim_threshold, top_pad = -3, -1, -2  # as malloc.h numbers them
+    if any(f"MALLOC_{name}_" in os.environ for name in ("MMAP_THRESHOLD", "TRIM_THRESHOLD", "TOP_PAD")):
+        return
     if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
         return
-    for parameter, value in (
-        (mmap_threshold, _MMAP_THRESHOLD),
-        (trim_threshold, _TRIM_THRESHOLD),
-        (top_pad, _TOP_PAD),
-    ):
-        library.mallopt(parameter, value)
+    if not library.mallopt(mmap_threshold, 1 << 30):
+        library.mallopt(mmap_threshold, 1 << 25)  # the most that older releases take
+    library.mallopt(trim_threshold, 2**31 - 1)
+    library.mallopt(top_pad, 1 << 26)
 
 
 def with_package(environment: Mapping[str, str]) -> dict[str, str]:

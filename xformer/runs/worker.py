@@ -15,6 +15,7 @@ from pathlib import Path
 
 from xformer.errors import UserError
 from xformer.runs.folder import RunFolder
+from xformer.runs.machine import keep_memory
 from xformer.runs.outcome import FAILED, FINE, INTERRUPTED, PREEMPTED, WRONG
 from xformer.runs.reporter import Reporter, Stop
 from xformer.runs.watchdog import guard
@@ -25,6 +26,7 @@ log = logging.getLogger("xformer")
 def work(folder: RunFolder) -> int:
     """Carry out the run in `folder`; returns the exit code and leaves the state in `status.json`."""
     stop = Stop()  # before the slow imports, so that a signal during them is not lost
+    keep_memory()
     first = int(os.environ.get("RANK", 0)) == 0
     logging.basicConfig(
         level=logging.INFO if first else logging.WARNING,
