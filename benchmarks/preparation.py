@@ -110,6 +110,8 @@ def _prepare(folder: str, vocabulary: str) -> dict[str, float]:
     began = time.perf_counter()
     prepare(config)
     seconds, processor, peak = time.perf_counter() - began, time.process_time(), _peak()
+    time.sleep(3)  # files that were written a moment ago are hashed once more (xformer/data/seen.py)
+    prepare(config)
     began = time.perf_counter()
     prepare(config)
     opening = time.perf_counter() - began
