@@ -46,6 +46,8 @@ def test_a_run_is_named_after_its_experiment_or_else_custom() -> None:
         ("model/positoin=learned", "model/positoin: no such key; did you mean model/position?"),
         ("model.position.max_length=9", "model.position.max_length: has no effect here"),
         ("scale.width=1/3", "512 times 1/3 is 512/3, not a whole number"),
+        ("seed='${times:x,2}'", "Invalid literal for Fraction: 'x'"),
+        (f"seed={'x' * 999}", f"seed: must be a whole number, not '{'x' * 78}…"),
         ("scale.width=-1", "scale.width: must be a positive ratio such as 1 or 1/4"),
         ("data=files", "data.dir: is missing; give data.dir=VALUE"),
         ("model.d_k=${model.d_kk}", "model.d_k: Interpolation key 'model.d_kk' not found"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from omegaconf import OmegaConf
 
 from xformer.config.compose import compose
-from xformer.config.scales import scaled
+from xformer.config.scales import register_resolvers, scaled
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,14 @@ def test_a_number_is_multiplied_exactly_and_never_vanishes(number: int, ratio: s
 def test_a_fraction_above_one_is_refused_rather_than_rounded() -> None:
     with pytest.raises(ValueError, match="3/2, not a whole number"):
         scaled(3, "1/2")
+
+
+@pytest.mark.parametrize(
+    ("written", "number"), [("2,0.45", 0.9), ("1/3,3000", 1000), ("2,400", 800), ("0.5,3", 1.5)]
+)
+def test_times_is_a_product_of_numbers_and_ratios(written: str, number: float) -> None:
+    register_resolvers()
+    assert OmegaConf.create({"product": f"${{times:{written}}}"}).product == number
 
 
 @pytest.mark.parametrize("scale", ["paper", "small", "mini", "tiny"])

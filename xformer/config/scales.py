@@ -1,11 +1,10 @@
 """The resolvers `${width:n}`, `${depth:n}` and `${updates:n}`: the paper's numbers in sizes of the scale.
 
-`${times:n,m}` is the product of two numbers, for rows that set a scale's own number higher.
+`${times:n,m}` is the product of two numbers or ratios, for rows that set a scale's own number higher.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -30,7 +29,13 @@ def register_resolvers() -> None:
     """Make the resolvers known to OmegaConf; calling it again does no harm."""
     for name in ("width", "depth", "updates"):
         OmegaConf.register_new_resolver(name, _resolver(name), replace=True)
-    OmegaConf.register_new_resolver("times", operator.mul, replace=True)
+    OmegaConf.register_new_resolver("times", _product, replace=True)
+
+
+def _product(one: int | float | str, other: int | float | str) -> int | float:
+    """A whole number where it comes to one. Raises ValueError for what is no number or ratio."""
+    product = Fraction(str(one)) * Fraction(str(other))
+    return int(product) if product.denominator == 1 else float(product)
 
 
 def _resolver(name: str) -> Callable[..., int]:

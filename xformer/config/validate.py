@@ -16,6 +16,8 @@ from xformer.config import schema
 from xformer.config.checks import contradictions
 from xformer.errors import UserError
 
+_LONGEST = 80  # characters of a wrong value that an error shows
+
 
 @cache
 def _adapter() -> TypeAdapter[schema.Config]:
@@ -111,10 +113,10 @@ def _explain(detail: ErrorDetails) -> str:
         case "missing" | "missing_argument" | "missing_keyword_only_argument":
             return f"{key}: is missing; give {key}=VALUE"
         case "union_tag_invalid":
-            return f"{key}.kind: must be one of {context['expected_tags']}, not {got['kind']!r}"
+            return f"{key}.kind: must be one of {context['expected_tags']}, not {_shown(got['kind'])}"
         case "union_tag_not_found" | "dataclass_type" | "model_attributes_type" | "dict_type":
             hint = f"; to choose a group write {key.replace('.', '/')}={got}" if isinstance(got, str) else ""
-            return f"{key}: is a group of keys and cannot be {got!r}{hint}"
+            return f"{key}: is a group of keys and cannot be {_shown(got)}{hint}"
         case "literal_error":
             return f"{key}: must be {context['expected']}, not {_shown(got)}"
         case "int_type":
@@ -137,5 +139,6 @@ def in_our_words(message: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A wrong value as it is typed: YAML has no None, True and False."""
-    return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
+    """A wrong value as it is typed, or its beginning: YAML has no None, True and False."""
+    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
