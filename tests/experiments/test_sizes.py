@@ -22,4 +22,5 @@ def test_closed_form_and_counted_parameters_agree_for_every_experiment(name, sca
 
 def test_the_sweep_of_everything_holds_every_experiment_once():
     rows = [job.config.experiment for job in plan(["sweeps=everything"]).jobs]
-    assert sorted(rows) == EXPERIMENTS
+    for_one_corpus = [name for name in EXPERIMENTS if name.startswith("multi30k/")]
+    assert sorted(rows + for_one_corpus) == EXPERIMENTS
