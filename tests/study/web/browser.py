@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
+waiting = pytest.importorskip("selenium.webdriver.support.ui", reason="needs selenium")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 ALONE = (
     "--headless",
@@ -58,13 +59,18 @@ class Browser:
         return [f"{entry['level']}: {entry['message']}" for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """The addresses that were asked for since last asked."""
+        """The addresses that were asked for since last asked, less what the browser has in itself."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        return [
+        urls = [
             each["params"]["request"]["url"]
             for each in events
             if each["method"] == "Network.requestWillBeSent"
         ]
+        return [url for url in urls if not url.startswith(("chrome", "data:"))]
+
+    def wait(self, script: str) -> None:
+        """Wait until a script returns something true; an error after five seconds."""
+        waiting.WebDriverWait(self.driver, 5).until(lambda driver: driver.execute_script(script))
 
 
 @contextlib.contextmanager
@@ -79,6 +85,7 @@ def browser(profile: Path) -> Iterator[Browser]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
     try:
+        driver.get("about:blank")  # ends what the start page still asks for
         yield Browser(driver)
     finally:
         driver.quit()
