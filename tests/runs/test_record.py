@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,13 @@ def test_it_holds_no_text_and_nothing_of_the_machine(trained: Path, records: Pat
 
 def test_a_second_time_nothing_is_written(trained: Path, records: Path) -> None:
     assert record(trained.parents[2], records) == []
+
+
+def test_a_run_that_lost_its_configuration_is_passed_over(trained: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "runs" / "custom" / trained.name
+    shutil.copytree(trained, damaged)
+    (damaged / "config.yaml").unlink()
+    assert record(tmp_path / "runs", tmp_path / "records") == []
 
 
 def test_a_sweep_told_of_it_counts_the_run_as_done(records: Path, xformer: Command, tmp_path: Path) -> None:

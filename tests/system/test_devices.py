@@ -90,14 +90,6 @@ def second_rank(run: Path) -> int:
     return found
 
 
-def assert_failed_without_traces(command: subprocess.Popen[str], run: Path) -> None:
-    _, errors = command.communicate(timeout=90)
-    assert command.returncode == 1, errors
-    assert status_of(run)["state"] == "failed"
-    left = subprocess.run(["pgrep", "-f", run.name], capture_output=True, text=True)
-    assert left.stdout == ""
-
-
 @pytest.fixture
 def endless(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A run on two ranks that has begun to train, and its folder."""
@@ -114,22 +106,17 @@ def endless(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     command.kill()
 
 
-def test_a_rank_that_is_killed_ends_its_run_with_all_its_processes(
-    endless: tuple[subprocess.Popen[str], Path],
+# The second: until the others' patience is over, and then torchrun's own with a process that does not answer, 30 s.
+@pytest.mark.parametrize(("what", "seconds"), [(signal.SIGKILL, 30), (signal.SIGSTOP, 4 + 30 + 15)])
+def test_a_rank_that_dies_or_hangs_ends_its_run_with_all_its_processes(
+    endless: tuple[subprocess.Popen[str], Path], what: signal.Signals, seconds: float
 ) -> None:
     command, run = endless
     began = time.monotonic()
-    os.kill(second_rank(run), signal.SIGKILL)
-    assert_failed_without_traces(command, run)
-    assert time.monotonic() - began < 30
-
-
-def test_a_rank_that_hangs_ends_its_run_with_all_its_processes(
-    endless: tuple[subprocess.Popen[str], Path],
-) -> None:
-    command, run = endless
-    began = time.monotonic()
-    os.kill(second_rank(run), signal.SIGSTOP)
-    assert_failed_without_traces(command, run)
-    # torchrun's own patience with a process that does not answer its request to end is 30 s of it.
-    assert time.monotonic() - began < 4 + 30 + 15
+    os.kill(second_rank(run), what)
+    _, errors = command.communicate(timeout=90)
+    assert command.returncode == 1, errors
+    assert time.monotonic() - began < seconds
+    assert status_of(run)["state"] == "failed"
+    left = subprocess.run(["pgrep", "-f", run.name], capture_output=True, text=True)
+    assert left.stdout == ""

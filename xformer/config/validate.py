@@ -115,7 +115,8 @@ def _explain(detail: ErrorDetails) -> str:
         case "union_tag_invalid":
             return f"{key}.kind: must be one of {context['expected_tags']}, not {_shown(got['kind'])}"
         case "union_tag_not_found" | "dataclass_type" | "model_attributes_type" | "dict_type":
-            hint = f"; to choose a group write {key.replace('.', '/')}={got}" if isinstance(got, str) else ""
+            named = isinstance(got, str) and len(got) < _LONGEST
+            hint = f"; to choose a group write {key.replace('.', '/')}={got}" if named else ""
             return f"{key}: is a group of keys and cannot be {_shown(got)}{hint}"
         case "literal_error":
             return f"{key}: must be {context['expected']}, not {_shown(got)}"

@@ -42,7 +42,7 @@ def record(runs_dir: Path, out: Path) -> list[Path]:
     written = []
     for folder in map(RunFolder, sorted(run_folders(runs_dir))):
         status = folder.status()
-        if status is None or status.state not in ("finished", "diverged"):
+        if status is None or status.state not in ("finished", "diverged") or not folder.config_file.exists():
             continue
         path = out / f"{status.experiment.replace('/', '-')}-{folder.path.name}.json"
         if not path.exists():
