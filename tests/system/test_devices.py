@@ -106,7 +106,7 @@ def endless(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     command.kill()
 
 
-# The second: until the others' patience is over, and then torchrun's own with a process that does not answer, 30 s.
+# For the one that hangs: the others' patience, then torchrun's own with what does not answer, 30 s.
 @pytest.mark.parametrize(("what", "seconds"), [(signal.SIGKILL, 30), (signal.SIGSTOP, 4 + 30 + 15)])
 def test_a_rank_that_dies_or_hangs_ends_its_run_with_all_its_processes(
     endless: tuple[subprocess.Popen[str], Path], what: signal.Signals, seconds: float
