@@ -66,6 +66,15 @@ def test_other_splits_and_decodings_are_the_evaluations_that_fit(tmp_path: Path)
     assert value_of(run, Metric("other", "bleu")) is None
 
 
+def test_an_evaluation_within_other_lengths_is_another_decoding(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, configuration=config(decode__min_length=2))
+    write_evaluation(folder, "long", 11.0, max_length=5)
+    write_evaluation(folder, "long", 22.0)
+    assert value_of(only(tmp_path), Metric("long", "bleu")) is None
+    write_evaluation(folder, "long", 33.0, min_length=2)
+    assert value_of(only(tmp_path), Metric("long", "bleu")) == 33.0
+
+
 def test_what_was_not_measured_says_how_it_is(tmp_path: Path) -> None:
     assert how_to_measure(Metric("long", "bleu"), ()) == "xformer evaluate RUN --split long"
     decoding = (("alpha", 0.6), ("extra_length", 9), ("average", 5))

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,14 @@ from numpy.typing import NDArray
 
 from xformer.scoring.corpus import bleu_of
 from xformer.scoring.counts import counts_file, read_counts
-from xformer.study.records import ResultFile, Scores, UnreadableError, read_evaluation
+from xformer.study.records import (
+    DECODING,
+    EvaluationFile,
+    ResultFile,
+    Scores,
+    UnreadableError,
+    read_evaluation,
+)
 from xformer.study.run import Run
 from xformer.study.table import Row, Summary
 
@@ -102,18 +110,21 @@ def measured_of(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, P
     if not decoding and metric.split in ("dev", "test"):
         own: Scores | None = getattr(run.result, metric.split) if run.result else None
         return (own, run.folder / "hypotheses" / f"{split}.txt") if own else None
+    for found, path in _evaluations(run, dict(decoding)):
+        if split in found.splits:
+            return found.splits[split], path.with_suffix(f".{split}.txt")
+    return None
+
+
+def _evaluations(run: Run, changes: dict[str, int | float]) -> Iterator[tuple[EvaluationFile, Path]]:
+    """Those that can be read and were decoded as the run is, but for `changes`."""
     if run.config is None:
-        return None
-    changes = dict(decoding)
-    keys = ("beam", "alpha", "extra_length", "average")
-    wanted = tuple(changes.get(key, getattr(run.config.decode, key)) for key in keys)
+        return
+    wanted = tuple(changes.get(key, getattr(run.config.decode, key)) for key in DECODING)
     for path in sorted((run.folder / "evaluations").glob("[!.]*.json")):
         try:
             found = read_evaluation(path)
         except UnreadableError:
             continue
-        if found is None or split not in found.splits:
-            continue
-        if wanted == (found.beam, found.alpha, found.extra_length, found.averaged_checkpoints):
-            return found.splits[split], path.with_suffix(f".{split}.txt")
-    return None
+        if found is not None and wanted == found.decoding:
+            yield found, path

@@ -193,6 +193,9 @@ class ResultFile:
     test: Scores | None = None
 
 
+DECODING = ("beam", "alpha", "extra_length", "average", "min_length", "max_length")
+
+
 @record
 class EvaluationFile:
     """Scores of the same run on other splits or decoded in another way."""
@@ -202,6 +205,16 @@ class EvaluationFile:
     extra_length: Count
     averaged_checkpoints: Count
     splits: dict[str, Scores]
+    min_length: Count = 0
+    max_length: Count = 0
+
+    @property
+    def decoding(self) -> tuple[int | float, ...]:
+        """How it was decoded, in the order of the keys of `decode.` in `DECODING`."""
+        return (
+            self.beam, self.alpha, self.extra_length, self.averaged_checkpoints,
+            self.min_length, self.max_length,
+        )  # fmt: skip
 
 
 @record

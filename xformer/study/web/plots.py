@@ -11,7 +11,7 @@ from markupsafe import Markup
 from xformer.study.by_length import by_reference_length
 from xformer.study.comparison import is_base
 from xformer.study.metric import Metric, counts_of, mean_of
-from xformer.study.records import LengthScores, UnreadableError, read_evaluation
+from xformer.study.records import DECODING, LengthScores, UnreadableError, read_evaluation
 from xformer.study.run import Run
 from xformer.study.table import Row, Table
 from xformer.study.web.charts import Dot, Series, chart
@@ -232,13 +232,13 @@ def _evaluated(run: Run) -> dict[str, tuple[LengthScores, ...]]:
     if run.config is None:
         return {}
     decode = run.config.decode
-    own = (decode.beam, decode.alpha, decode.extra_length, decode.average)
+    own = tuple(getattr(decode, key) for key in DECODING)
     for path in sorted((run.folder / "evaluations").glob("[!.]*.json")):
         try:
             found = read_evaluation(path)
         except UnreadableError:
             continue
-        if found and own == (found.beam, found.alpha, found.extra_length, found.averaged_checkpoints):
+        if found and own == found.decoding:
             return {
                 split: scores.by_source_length
                 for split, scores in found.splits.items()
