@@ -35,6 +35,11 @@ def test_a_folder_that_is_no_run_says_so(tmp_path: Path) -> None:
         RunFolder(tmp_path).config()
 
 
+def test_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="gone: no such folder"):
+        RunFolder(tmp_path / "gone").config()
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"state": "finished"}', '{"unknown": 1}'])
 def test_a_damaged_status_counts_as_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "status.json").write_text(text)

@@ -54,13 +54,13 @@ RENDERERS: dict[str, Render] = {
 
 def check_path(path: Path) -> None:
     """Refuse early what could not be written later. Raises UserError for an unknown ending or no folder."""
-    if path.suffix.lower() not in RENDERERS:
-        ending = f"the ending {path.suffix}" if path.suffix else "no ending"
-        raise UserError(f"--out {path}: {ending} says no known format; use one of {' '.join(RENDERERS)}")
-    if not path.parent.is_dir():
-        raise UserError(f"--out {path}: there is no folder {path.parent}; make it first")
     if path.is_dir():
         raise UserError(f"--out {path}: is a folder; name a file in it")
+    if path.suffix.lower() not in RENDERERS:
+        wrong = f"the ending {path.suffix} says no known format" if path.suffix else "has no ending"
+        raise UserError(f"--out {path}: {wrong}; use one of {' '.join(RENDERERS)}")
+    if not path.parent.is_dir():
+        raise UserError(f"--out {path}: there is no folder {path.parent}; make it first")
 
 
 def write_maps(maps: AttentionMaps, path: Path) -> None:

@@ -103,7 +103,8 @@ class RunFolder:
     def config(self) -> schema.Config:
         """Read the resolved configuration back. Raises UserError where there is none or it is damaged."""
         if not self.config_file.is_file():
-            raise UserError(f"{self.path}: not a run folder, it has no config.yaml")
+            wrong = "not a run folder, it has no config.yaml" if self.path.is_dir() else "no such folder"
+            raise UserError(f"{self.path}: {wrong}; give one that `xformer status` lists")
         try:
             values = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
         except (yaml.YAMLError, ValueError, OSError, RecursionError) as error:  # 2026-02-31 is a ValueError
