@@ -101,6 +101,29 @@ def test_counts_that_evaluate_wrote_later_are_found(tmp_path: Path) -> None:
     assert compare_runs(left, right).sentences == LINES
 
 
+def test_a_split_without_scores_is_refused_with_what_there_is(tmp_path: Path) -> None:
+    left = write(tmp_path, "table3/base", outputs(1))
+    with pytest.raises(
+        UserError, match=r"no scores of news .*`xformer evaluate RUN --split news`.*of dev, test$"
+    ):
+        compare_runs(left, left, "news")
+
+
+def test_an_imported_run_without_scores_is_scored_on_given_text(tmp_path: Path) -> None:
+    left = write(tmp_path, "table3/base", outputs(1))
+    for name in ("config.yaml", "status.json"):
+        text = (left / name).read_text()
+        (left / name).write_text(
+            text.replace("experiment: table3/base", "experiment: imported").replace(
+                '"table3/base"', '"imported"'
+            )
+        )
+    with pytest.raises(
+        UserError, match=r"has no corpus; `xformer evaluate RUN --input FILE --reference FILE`"
+    ):
+        compare_runs(left, left, "long")
+
+
 def test_other_references_are_refused_with_where_they_differ(tmp_path: Path) -> None:
     left = write(tmp_path, "table3/base", outputs(1))
     other = [*REFERENCES[:4], f"{REFERENCES[4]} longer", *REFERENCES[5:]]

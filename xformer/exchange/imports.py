@@ -27,7 +27,7 @@ from xformer.exchange.rows import Rows, arrange
 from xformer.exchange.tensors import read_tensors
 from xformer.files import replacing_folder
 from xformer.model.embedding import TYING
-from xformer.runs.folder import RunFolder, Status
+from xformer.runs.folder import IMPORTED, RunFolder, Status
 from xformer.training import checkpoints
 
 _NO_CORPUS = "none, as the run was imported (score it with --input and --reference)"
@@ -136,7 +136,7 @@ def _configuration(model: schema.Model, vocabulary: int) -> schema.Config:
         dump(
             dataclasses.replace(
                 config,
-                experiment="imported",
+                experiment=IMPORTED,
                 changes=(),
                 seed=0,
                 model=model,

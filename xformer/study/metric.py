@@ -97,6 +97,12 @@ def counts_of(run: Run, metric: Metric, decoding: Decoding = ()) -> NDArray[np.i
     return counts if same and scores.sentences in (None, len(counts)) else None
 
 
+def splits_of(run: Run) -> tuple[str, ...]:
+    """Everything that a run was scored on with its own decoding, by name."""
+    own = {split for split in ("dev", "test") if run.result and getattr(run.result, split)}
+    return tuple(sorted(own | {split for found in _evaluations(run, {}) for split in found[0].splits}))
+
+
 def how_to_measure(metric: Metric, decoding: Decoding) -> str:
     """The command that would give the figure."""
     split = "" if metric.split == "test" else f" --split {_FILES.get(metric.split, metric.split)}"

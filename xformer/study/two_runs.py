@@ -15,10 +15,10 @@ import numpy as np
 
 from xformer.config.changes import Difference, differences
 from xformer.errors import UserError
-from xformer.runs.folder import RunFolder
+from xformer.runs.folder import IMPORTED, RunFolder
 from xformer.scoring.counts import REFERENCE_LENGTH
 from xformer.study.collect import collect
-from xformer.study.metric import Metric, how_to_measure
+from xformer.study.metric import Metric, how_to_measure, splits_of
 from xformer.study.records import Scores
 from xformer.study.run import Run
 from xformer.study.sentences import Pair, largest_differences
@@ -141,11 +141,18 @@ def _run(folder: Path) -> Run:
 def _scores(run: Run, split: str) -> Scores:
     found = scores_of(run, split)
     if found is None:
+        scored = splits_of(run)
         raise UserError(
-            f"{run.folder}: has no scores of {split} ({run.state}); "
-            f"`{how_to_measure(Metric(split, 'bleu'), ())}` measures them"
+            f"{run.folder}: has no scores of {split} ({run.state}); {_measuring(run, split)}"
+            + (f", or give --split: it has scores of {', '.join(scored)}" if scored else "")
         )
     return found
+
+
+def _measuring(run: Run, split: str) -> str:
+    if run.experiment == IMPORTED:
+        return "it has no corpus; `xformer evaluate RUN --input FILE --reference FILE` scores it on any text"
+    return f"`{how_to_measure(Metric(split, 'bleu'), ())}` measures them"
 
 
 def _output(run: Run, split: str) -> Output:
