@@ -36,6 +36,20 @@ def test_a_report_is_printed_and_written(tmp_path: Path) -> None:
     }
 
 
+def test_without_a_base_as_it_stands_the_report_says_why_nothing_is_set_against_it(tmp_path: Path) -> None:
+    runs, out = tmp_path / "runs", tmp_path / "out"
+    for name in ("table3/base", "modern/rope"):
+        write_run(runs / "plain", name)
+        write_run(runs / "short", name, overrides=["trainer.updates=300"])
+    _, text = report(runs / "plain", out)
+    assert "No differences" not in text
+    assert (out / "report.svg").is_file()
+    _, text = report(runs / "short", out)
+    assert "table3/base is not finished here with nothing overridden" in text
+    assert "No report.svg" in text
+    assert not (out / "report.svg").exists(), "the picture of other runs beside the page of these"
+
+
 def test_without_a_place_nothing_is_written(tmp_path: Path) -> None:
     write_run(tmp_path)
     before = sorted(tmp_path.rglob("*"))

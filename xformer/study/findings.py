@@ -8,7 +8,7 @@ from functools import cache
 
 from xformer.study import text
 from xformer.study.claims import Claim
-from xformer.study.comparison import BASE, Comparison, compare
+from xformer.study.comparison import BASE, Comparison, compare, is_base
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.agreement import Agreement, spearman
@@ -63,8 +63,18 @@ def find(table: Table, claims: Sequence[Claim]) -> Findings:
     found = Findings(comparisons, (), judge(claims, table.rows, measured))
     several = sum(bool(row.finished) for row in table.rows) > 1
     agreements = tuple(_agreements(table, measured)) if several else ()
-    notes = (*_legend(found), *agreements, *_diverged(table)) if several else ()
+    notes = (*_baseless(table), *_legend(found), *agreements, *_diverged(table)) if several else ()
     return Findings(comparisons, notes, found.verdicts, agreements)
+
+
+def _baseless(table: Table) -> list[str]:
+    """Why nothing is set against the base, also where every row was run with the same override."""
+    if any(is_base(row) and row.finished for row in table.rows):
+        return []
+    return [
+        f"No differences from the base, as {BASE} is not finished here with nothing overridden; so there is "
+        "no picture of them either."
+    ]
 
 
 def _legend(found: Findings) -> list[str]:

@@ -21,6 +21,8 @@ from xformer.study.sheet import report_csv
 from xformer.study.table import Table, build_tables
 from xformer.study.terminal import table_view, unplaced_view
 
+PICTURE = "report.svg"
+
 
 @dataclass(frozen=True)
 class Report:
@@ -52,6 +54,8 @@ def write_report(
     if out is not None:
         written = _write(report, out)
         console.print(Text(f"Written: {', '.join(str(path) for path in written)}"))
+        if not (out / PICTURE).is_file():
+            console.print(Text(f"No {PICTURE}: no table has a finished base and another finished row."))
     return report
 
 
@@ -90,11 +94,13 @@ def _write(report: Report, out: Path) -> list[Path]:
         "report.csv": report_csv(tables, report.unplaced, findings),
     }
     if picture := report_svg(tables, findings):
-        files["report.svg"] = picture
+        files[PICTURE] = picture
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             write_atomic(out / name, text)
+        if picture is None:  # that of an earlier report would contradict the page
+            (out / PICTURE).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{out}: the report cannot be written there: {error.strerror}") from None
     return [out / name for name in files]
