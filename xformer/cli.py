@@ -290,12 +290,10 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from rich.console import Console
-
     from xformer.study.collect import collect
-    from xformer.study.status import status_table
+    from xformer.study.status import print_status
 
-    Console().print(status_table(collect(options.folder)))
+    print_status(collect(options.folder), options.folder)
     return 0
 
 

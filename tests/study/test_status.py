@@ -6,12 +6,14 @@ import io
 import socket
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from tests.study.folders import write_failed, write_run
 from tests.study.test_collect import dead_pid
+from xformer.errors import UserError
 from xformer.study.collect import collect
-from xformer.study.status import status_table
+from xformer.study.status import print_status, status_table
 
 
 def shown(root: Path, width: int = 160, now: float = 10_000.0) -> str:
@@ -57,3 +59,18 @@ def test_every_line_fits_a_narrow_terminal_and_state_is_never_cut(tmp_path: Path
     text = shown(tmp_path, width=80)
     assert max(map(len, text.splitlines())) <= 80
     assert "interrupted" in text
+
+
+def test_a_pipe_gets_whole_names_one_line_a_run(tmp_path: Path) -> None:
+    folder = write_run(
+        tmp_path, "pitfalls/postnorm_nowarmup", state="interrupted", reason="a long reason " * 10
+    )
+    console = Console(file=io.StringIO(), width=80)
+    print_status(collect(tmp_path), tmp_path, console)
+    assert isinstance(console.file, io.StringIO)
+    assert line(console.file.getvalue(), folder.name)[0] == f"pitfalls/postnorm_nowarmup/{folder.name}"
+
+
+def test_a_folder_without_runs_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no runs"):
+        print_status(collect(tmp_path), tmp_path)

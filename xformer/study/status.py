@@ -4,22 +4,41 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from xformer.errors import UserError
 from xformer.study.run import Run
 from xformer.study.text import ABSENT, age, count, plain
 
+_ANY_WIDTH = 10_000
 _STYLES = {"finished": "green", "running": "cyan", "interrupted": "yellow"}
+
+
+def print_status(runs: Sequence[Run], folder: Path, console: Console | None = None) -> None:
+    """Print the table; where no terminal bounds it, one line a run, however long.
+
+    Raises UserError where there is no run.
+    """
+    if not runs:
+        raise UserError(f"{folder}: holds no runs; `xformer train` makes one")
+    console = console or Console()
+    table = status_table(runs)
+    if not console.is_terminal:
+        unbounded = console.options.update(max_width=_ANY_WIDTH)
+        console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)
 
 
 def status_table(runs: Sequence[Run], now: float | None = None) -> Table:
     """One line a run, in the order given; `now` is in seconds since 1970 and by default this moment."""
     moment = time.time() if now is None else now
     table = Table(box=box.MINIMAL, show_edge=False, pad_edge=False)
-    table.add_column("run", overflow="fold")
+    table.add_column("run", overflow="fold", min_width=24)
     table.add_column("state", no_wrap=True)
     table.add_column("updates", justify="right", no_wrap=True)
     table.add_column("seen", justify="right", no_wrap=True)
