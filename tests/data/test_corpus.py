@@ -7,13 +7,11 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.data.corpora import files_data, grammar_data, write_corpus, write_small_corpus
 from tests.refusals import at_most_refused
-from xformer.data import corpus as module
-from xformer.data import grammar
+from xformer.data import corpus as module, grammar
 from xformer.data.corpus import check_unchanged, open_corpus, read_lines, split
 from xformer.errors import UserError
 

@@ -10,8 +10,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from xformer.data.plan import UpdatePlan, shares
 from xformer.errors import UserError

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.study.folders import config, result, scores, write_failed, write_json, write_run
 from xformer.config.compose import compose

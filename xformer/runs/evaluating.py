@@ -16,8 +16,7 @@ from xformer.data.prepare import EvaluationSet, prepare
 from xformer.decoding.search import SearchSettings
 from xformer.errors import UserError
 from xformer.files import write_atomic, write_json
-from xformer.runs.evaluation import Evaluation
-from xformer.runs.evaluation import evaluate as evaluate_set
+from xformer.runs.evaluation import Evaluation, evaluate as evaluate_set
 from xformer.runs.folder import RunFolder
 from xformer.runs.further_metrics import METRICS, Scored, target_language
 from xformer.runs.identity import decoding_hash

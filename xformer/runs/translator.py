@@ -14,8 +14,7 @@ from xformer.decoding.strategy import Strategy
 from xformer.decoding.translate import Translation, cut, translate
 from xformer.errors import UserError
 from xformer.runs.folder import RunFolder
-from xformer.runs.trained import Trained, default_device
-from xformer.runs.trained import load as load_trained
+from xformer.runs.trained import Trained, default_device, load as load_trained
 
 
 def load(

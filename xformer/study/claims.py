@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable
-from dataclasses import dataclass as plain_dataclass
-from dataclasses import fields
+from dataclasses import dataclass as plain_dataclass, fields
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
