@@ -40,11 +40,11 @@ def test_without_a_base_as_it_stands_the_report_says_why_nothing_is_set_against_
     runs, out = tmp_path / "runs", tmp_path / "out"
     for name in ("table3/base", "modern/rope"):
         write_run(runs / "plain", name)
-        write_run(runs / "short", name, overrides=["trainer.updates=300"])
+        write_run(runs / "other", name, overrides=["model.dropout=0.2"])
     _, text = report(runs / "plain", out)
     assert "No differences" not in text
     assert (out / "report.svg").is_file()
-    _, text = report(runs / "short", out)
+    _, text = report(runs / "other", out)
     assert "table3/base is not finished here with nothing overridden" in text
     assert "No report.svg" in text
     assert not (out / "report.svg").exists(), "the picture of other runs beside the page of these"

@@ -94,6 +94,29 @@ def test_a_paper_row_that_ran_only_with_overrides_is_said_to_be_missing(tmp_path
     assert table.remarks == ("run with overrides only, never as the paper has it: A_h1",)
 
 
+def test_what_all_rows_were_trained_with_belongs_to_the_setting(tmp_path: Path) -> None:
+    write_run(tmp_path, overrides=("trainer.updates=300",))
+    write_run(tmp_path, "table3/A_h1", overrides=("trainer.updates=300",))
+    write_run(tmp_path, "table3/A_h1", overrides=("trainer.updates=300", "optim.beta2=0.9"))
+    table = only(tmp_path)
+    labels = [row.label for row in table.rows if row.runs]
+    assert labels == ["base", "A_h1", "A_h1 optim.beta2=0.9"]
+    assert [row.paper is not None for row in table.rows if row.runs] == [True, True, False]
+    assert ("every row with", "trainer.updates=300") in table.lines()
+
+
+def test_what_one_row_lacks_or_what_changes_the_model_makes_other_rows(tmp_path: Path) -> None:
+    for seed, name in enumerate(("table3/base", "table3/A_h1")):
+        write_run(tmp_path / "model", name, overrides=("model.dropout=0.2", "model/norm=rmsnorm"))
+        write_run(tmp_path / "some", name, overrides=("trainer.updates=300",))
+        write_run(tmp_path / "seeds", seed=seed, overrides=("trainer.updates=300",))
+    write_run(tmp_path / "some", "modern/rope")
+    for folder in ("model", "some", "seeds"):
+        table = only(tmp_path / folder)
+        assert table.shared == ()
+        assert all(row.overrides for row in table.rows if row.runs and row.experiment != "modern/rope")
+
+
 def test_two_rows_of_one_label_are_told_apart_by_their_hashes(tmp_path: Path) -> None:
     write_run(tmp_path, row_hash="aaaaaaaa")
     write_run(tmp_path, row_hash="bbbbbbbb")

@@ -229,6 +229,15 @@ def test_rows_are_found_by_overrides_and_two_of_one_name_are_not_judged(tmp_path
     assert found.reasons == ("modern/rope: two different rows have this name",)
 
 
+@pytest.mark.parametrize("shared", ["", " optim.beta2=0.9"], ids=["unsaid", "said"])
+def test_rows_are_found_whether_or_not_what_all_have_in_common_is_said(tmp_path: Path, shared: str) -> None:
+    for seed, noise in ((1, 0.0), (2, 0.2)):
+        for name, bleu in (("table3/base", 70.0), ("table3/A_h1", 60.0)):
+            write_run(tmp_path, name, seed, overrides=("optim.beta2=0.9",), outcome=result(bleu + noise))
+    test = f"kind: superiority, rows: [table3/base{shared}, table3/A_h1{shared}]"
+    assert verdict(tmp_path, tmp_path, test).outcome == "supported"
+
+
 def test_all_claims_of_a_file_are_one_family(sixty: Path, tmp_path: Path) -> None:
     """What is significant alone may not be so among twenty."""
     test = "kind: no_worse, rows: [modern/gqa, table3/base], margin: 0.31"

@@ -157,7 +157,7 @@ def _printed(row: Row) -> list[str]:
 
 
 def _setting(table: Table) -> str:
-    return "; ".join(f"{name}: {value}" for name, value in table.setting.lines()) + "."
+    return "; ".join(f"{name}: {value}" for name, value in table.lines()) + "."
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -38,7 +38,7 @@ def table_markdown(table: Table, findings: Findings | None = None) -> str:
     scale = table.setting.scale or "unknown"
     parts = [
         f"## Scale {markdown(scale)}, data {markdown(table.setting.data or 'unknown')}",
-        _list(f"{name}: {value}" for name, value in table.setting.lines()),
+        _list(f"{name}: {value}" for name, value in table.lines()),
     ]
     for title, rows in (("Table 3", table.paper_block), ("Other experiments", table.other_block)):
         if rows:

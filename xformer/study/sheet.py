@@ -67,7 +67,7 @@ def _written(cell: Cell) -> Cell:
 
 
 def _setting(table: Table) -> dict[str, Cell]:
-    return {name.lower().replace(" ", "_"): value for name, value in table.setting.lines()}
+    return {name.lower().replace(" ", "_"): value for name, value in table.lines()}
 
 
 def _row(row: Row) -> dict[str, Cell]:

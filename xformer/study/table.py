@@ -29,7 +29,8 @@ class Summary:
 class Row:
     """All runs that differ in nothing but the seed; none at all where the paper's row was not run.
 
-    `paper` is set where the row is the paper's own, with nothing overridden.
+    `overrides` leave out those that all rows of the table have in common, `shared`. `paper` is set where the
+    row is the paper's own, with nothing else overridden.
     """
 
     experiment: str
@@ -40,6 +41,7 @@ class Row:
     twin: bool = (
         False  # another row has this experiment and these overrides, so the hash must tell them apart
     )
+    shared: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -95,9 +97,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Every row of one setting: Table 3 in the paper's order, then all others by name."""
+    """Every row of one setting: Table 3 in the paper's order, then all others by name.
+
+    `shared` are overrides of how to train that all rows have, and so a part of the setting, as the scale is.
+    """
 
     setting: Setting
+    shared: tuple[str, ...]
     paper_block: tuple[Row, ...]
     other_block: tuple[Row, ...]
 
@@ -105,6 +111,10 @@ class Table:
     def rows(self) -> tuple[Row, ...]:
         """Both blocks."""
         return self.paper_block + self.other_block
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What is printed above the table: names and values."""
+        return self.setting.lines() + ([("every row with", " ".join(self.shared))] if self.shared else [])
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -150,9 +160,10 @@ def build_tables(runs: Sequence[Run]) -> tuple[tuple[Table, ...], tuple[Run, ...
     return tuple(sorted(tables, key=_place)), tuple(unplaced)
 
 
-def _table(setting: Setting, runs: Iterable[Run]) -> Table:
+def _table(setting: Setting, runs: Sequence[Run]) -> Table:
     order = {row.name: number for number, row in enumerate(paper_rows())}
-    rows = _rows(runs)
+    shared = _shared(runs)
+    rows = _rows(runs, shared)
     paper_block = [row for row in rows if row.experiment in order]
     if paper_block:
         run = {row.experiment for row in paper_block}
@@ -163,10 +174,20 @@ def _table(setting: Setting, runs: Iterable[Run]) -> Table:
         (row for row in rows if row.experiment not in order),
         key=lambda row: (row.experiment, row.overrides, row.row_hash or ""),
     )
-    return Table(setting, tuple(paper_block), tuple(other_block))
+    return Table(setting, shared, tuple(paper_block), tuple(other_block))
 
 
-def _rows(runs: Iterable[Run]) -> list[Row]:
+def _shared(runs: Sequence[Run]) -> tuple[str, ...]:
+    """The overrides that several experiments all have; those of the model still make other rows."""
+    if len({run.experiment for run in runs}) < 2:
+        return ()
+    common = set.intersection(*(set(run.overrides) for run in runs))
+    return tuple(
+        word for word in runs[0].overrides if word in common and not word.lstrip("+~").startswith("model")
+    )
+
+
+def _rows(runs: Iterable[Run], shared: tuple[str, ...]) -> list[Row]:
     """Group by experiment and row hash; a run without a hash joins the first row of its name."""
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in sorted(runs, key=lambda run: (run.row_hash is None, run.seed or 0, str(run.folder))):
@@ -182,14 +203,16 @@ def _rows(runs: Iterable[Run]) -> list[Row]:
     return [
         Row(
             experiment=first.experiment,
-            overrides=first.overrides,
+            overrides=overrides,
             row_hash=first.row_hash,
             runs=tuple(members),
-            paper=None if first.overrides else paper.get(first.experiment),
+            paper=None if overrides else paper.get(first.experiment),
             twin=labels[_label(first)] > 1,
+            shared=shared,
         )
         for members in groups.values()
         for first in members[:1]
+        for overrides in [tuple(word for word in first.overrides if word not in shared)]
     ]
 
 

@@ -41,7 +41,7 @@ def table_view(table: Table, width: int, findings: Findings | None = None) -> Re
     scale, data = table.setting.scale or "unknown", table.setting.data or "unknown"
     heading = Text(plain(f"scale {scale}, data {data}"), style="bold")
     parts: list[RenderableType] = [Rule(heading, align="left", style="")]
-    parts += [Text(f"{name}: {plain(value)}") for name, value in table.setting.lines()]
+    parts += [Text(f"{name}: {plain(value)}") for name, value in table.lines()]
     for title, rows in (("Table 3", table.paper_block), ("Other experiments", table.other_block)):
         if rows:
             parts += [Text(f"\n{title}", style="bold"), *_block(rows, scale, width, findings)]

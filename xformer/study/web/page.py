@@ -105,7 +105,7 @@ def _table(number: int, table: Table, findings: Findings) -> _TableView:
     return _TableView(
         id=f"setting-{number}",
         title=f"Scale {scale}, data {data}",
-        setting=table.setting.lines(),
+        setting=table.lines(),
         grids=tuple(grid(title, rows, anchors, scale, findings) for title, rows in blocks if rows),
         notes=tuple(note for note in findings.notes if note not in findings.agreements),
         agreement=findings.agreements,
