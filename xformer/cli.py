@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from xformer import __version__
+from xformer import __version__, streams
 from xformer.errors import UserError
 
 EXAMPLES = """\
@@ -23,6 +23,7 @@ examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (docs/design.md, Contracts)."""
+    streams.replace_what_is_not_in_the_encoding()
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
     # argparse takes overrides only up to the first option; Hydra's users mix them freely.
@@ -35,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     try:
         run: Callable[[argparse.Namespace], int] = options.run
-        return run(options)
+        code = run(options)
+        streams.flush()
+        return code
     except UserError as error:
         print(f"xformer: {error}", file=sys.stderr)
         return 2
@@ -45,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         sys.stderr.close()
         return 141
+    except OSError as error:
+        if (said := streams.refusal(error)) is None:
+            raise
+        print(f"xformer: {said}", file=sys.stderr)
+        return 2
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -190,7 +198,10 @@ def _add_overrides(parser: argparse.ArgumentParser) -> None:
         help="choice of a group or value of a key (conf/train.yaml lists them all)",
     )
     parser.add_argument(
-        "--config-dir", type=Path, metavar="DIR", help="folder of your own with experiments/ or sweeps/"
+        "--config-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder of your own with experiments/, sweeps/ or groups such as data/",
     )
 
 
@@ -293,7 +304,7 @@ def _status(options: argparse.Namespace) -> int:
     from xformer.study.collect import collect
     from xformer.study.status import print_status
 
-    print_status(collect(options.folder), options.folder)
+    print_status(collect(options.folder), options.folder, streams.console())
     return 0
 
 

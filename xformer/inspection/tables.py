@@ -12,13 +12,15 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from xformer import streams
+
 WIDTH = 120
 """Of text that goes to a file or another program."""
 
 
 def show(view: RenderableType) -> None:
     """Print to standard output, as wide as the terminal; to a file or another program, as plain lines."""
-    console = Console()
+    console = streams.console()
     if console.is_terminal:
         console.print(view)
         return

@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 from xformer.config.compose import Plan, from_hydra, quote, search_path
 from xformer.config.locations import config_root
 from xformer.config.scales import register_resolvers
+from xformer.errors import UserError
 from xformer.files import read_json, write_json
 from xformer.runs.engines import engine, hand_on
 from xformer.runs.outcome import FAILED, INTERRUPTED, Outcome, exit_code, summary
@@ -31,12 +32,13 @@ class SweepStopped(BaseException):
 def launch(planned: Plan, overrides: Sequence[str], *, config_dir: Path | None = None) -> int:
     """Run the jobs that `overrides` were planned into; returns the exit code.
 
-    Raises UserError for a `done_dir` that cannot be read, before anything is started.
+    Raises UserError for a `done_dir` that cannot be read, or a `runs_dir` that cannot be written, before
+    anything is started.
     """
     for done_dir in {job.config.done_dir for job in planned.jobs} - {None}:
         done(Path(str(done_dir)))
     if planned.search:
-        Path(planned.jobs[0].config.runs_dir).mkdir(parents=True, exist_ok=True)  # the study is stored there
+        _make(Path(planned.jobs[0].config.runs_dir))  # the study is stored there
         overrides = [*overrides, *to_go_on(planned.hydra.sweeper)]
     if planned.sweep:
         code = _sweep(planned, overrides, config_dir)
@@ -53,7 +55,7 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
     """Give the jobs to the chosen launcher; each leaves its outcome in the sweep's folder."""
     runs_dir = Path(planned.jobs[0].config.runs_dir).resolve()
     folder = runs_dir / ".sweeps" / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}-{os.getpid()}"
-    folder.mkdir(parents=True)
+    _make(folder)
     count = "a search" if planned.search else f"{len(planned.jobs)} runs"
     print(f"{count}, into {runs_dir}", file=sys.stderr)
     # Hydra reads its command line; a launcher ships these words to each job.
@@ -73,6 +75,17 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
     outcomes = _outcomes(folder, planned, lost=stopped is None)
     print(summary(outcomes, len(outcomes) if planned.search else len(planned.jobs)), file=sys.stderr)
     return exit_code(outcomes, sweep=True) if stopped is None else stopped
+
+
+def _make(folder: Path) -> None:
+    """Make a folder under `runs_dir`. Raises UserError where that is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"runs_dir: cannot make {folder}: {error.strerror or error}. "
+            "Set runs_dir to a folder that can be written; nothing was started."
+        ) from None
 
 
 def _job(composed: DictConfig) -> float:

@@ -34,10 +34,18 @@ _MACHINE = ("host", "pid")  # of a status
 def record(runs_dir: Path, out: Path) -> list[Path]:
     """Write a record of each finished or diverged run below `runs_dir` that `out` lacks; return the new.
 
-    Raises UserError where there is no such folder.
+    Raises UserError where there is no such folder, or `out` cannot be written.
     """
     if not runs_dir.is_dir():
         raise UserError(f"{runs_dir}: no such folder; give the folder that holds the runs")
+    try:
+        return _written(runs_dir, out)
+    except OSError as error:
+        where = error.filename or out
+        raise UserError(f"--out {out}: cannot record {where}: {error.strerror or error}") from None
+
+
+def _written(runs_dir: Path, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     written = []
     for folder in map(RunFolder, sorted(run_folders(runs_dir))):

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from xformer import streams
 from xformer.errors import UserError
 from xformer.files import write_atomic
 from xformer.study.claims import built_in_claims, read_claims
@@ -44,7 +45,7 @@ def write_report(
     missing or holds no runs, where `claims` is wrong, or where `out` cannot be written.
     """
     report = build_report(folder, claims)
-    console = console or Console()
+    console = console or streams.console()
     for table, findings in zip(report.tables, report.findings, strict=True):
         console.print(table_view(table, console.width, findings), Text())
     if report.unplaced:

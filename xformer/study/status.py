@@ -19,14 +19,13 @@ _ANY_WIDTH = 10_000
 _STYLES = {"finished": "green", "running": "cyan", "interrupted": "yellow"}
 
 
-def print_status(runs: Sequence[Run], folder: Path, console: Console | None = None) -> None:
+def print_status(runs: Sequence[Run], folder: Path, console: Console) -> None:
     """Print the table; where no terminal bounds it, one line a run, however long.
 
     Raises UserError where there is no run.
     """
     if not runs:
         raise UserError(f"{folder}: holds no runs; `xformer train` makes one")
-    console = console or Console()
     table = status_table(runs)
     if not console.is_terminal:
         unbounded = console.options.update(max_width=_ANY_WIDTH)

@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from xformer import streams
 from xformer.study import text
 from xformer.study.two_runs import TwoRuns, compare_runs
 
@@ -22,7 +23,7 @@ def compare(left: Path, right: Path, split: str, as_json: bool, console: Console
     if as_json:
         print(json.dumps(found.values(), indent=2, allow_nan=False))
     else:
-        (console or Console()).print(two_runs_view(found))
+        (console or streams.console()).print(two_runs_view(found))
     return 0
 
 
