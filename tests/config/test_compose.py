@@ -37,10 +37,19 @@ def test_a_run_is_named_after_its_experiment_or_else_custom() -> None:
         ("trainer.updates=10.5", "trainer.updates: must be a whole number, not 10.5"),
         ("trainer.updates=true", "trainer.updates: must be a whole number, not true"),
         ("model.layers=0", "model.layers: must be greater than or equal to 1, not 0"),
+        (
+            f"trainer.updates={10**30}",
+            "trainer.updates: must be less than or equal to 1000000000000000, not 1",
+        ),
         ("model.embedding_scale=3", "model.embedding_scale: must be true or false, not 3"),
         ("model.tying=two", "model.tying: must be 'three_way', 'target' or 'none', not 'two'"),
         ("scale=medium", "scale=medium: no such choice; there are: mini, paper, small, tiny"),
         ("experiments=table3/A_h3", "experiments=table3/A_h3: no such choice; did you mean table3/A_h32?"),
+        ("experiments=", "experiments='': no such choice; there are: lineage/"),
+        ("experiments=[table3/base,table3/big]", "experiments: takes the name of one choice, not a list"),
+        ("data=", "data='': no such choice; there are: files, grammar"),
+        ("hydra/launcher=nope", "hydra/launcher=nope: no such choice; there are: basic, gpus, joblib"),
+        ("runs_dir=/x/Größe", "where it holds brackets, = or letters beyond a to z"),
         ("model/position=lerned", "model/position=lerned: no such choice; did you mean learned?"),
         ("model.position=learned", "to choose a group write model/position=learned"),
         ("model/positoin=learned", "model/positoin: no such key; did you mean model/position?"),
@@ -119,6 +128,10 @@ def test_experiments_of_ones_own_are_found_in_a_folder_with_any_name(tmp_path: P
     assert compose(["experiments=table3/base"], config_dir=folder).model.heads == 8
     with pytest.raises(UserError, match="no such folder"):
         compose([], config_dir=tmp_path / "nowhere")
+    with pytest.raises(
+        UserError, match=r"experiments=mime: no such choice; did you mean mine\?.* table3/base"
+    ):
+        compose(["experiments=mime"], config_dir=folder)
 
 
 @pytest.mark.parametrize("text", ["a b", "it's", "100%", "a,b=c", "C:\\x", "ü/{}[]", "$x"])

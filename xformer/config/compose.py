@@ -89,7 +89,7 @@ def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | Non
                     raise UserError(f"{error}\n(in the job {' '.join(words)}; nothing was started)") from None
             return Plan(tuple(jobs), sweep=True, hydra=master.hydra)
     except (HydraException, OmegaConfBaseException, ValueError) as error:
-        raise UserError(_explain(error)) from None
+        raise UserError(_explain(error, config_dir)) from None
 
 
 def _composed(words: list[str], extra: list[str]) -> DictConfig:
@@ -208,22 +208,33 @@ def _gives_several(word: str) -> bool:
 # Engines and searches that are packages of their own, and the extra that installs each.
 _EXTRAS = {"ray": "ray", "submitit": "slurm", "optuna": "search"}
 
+_GROUPS_OF_HYDRA = {
+    "hydra/launcher": ("basic", "gpus", "joblib", "ray", "slurm", "submitit_local", "submitit_slurm"),
+    "hydra/sweeper": ("basic", "optuna"),
+}
 
-def _no_such_choice(path: str) -> str:
+
+def _no_such_choice(path: str, config_dir: Path | None = None) -> str:
     """What to choose instead, for `experiments/table3/A_h3` and the like, from the files there are."""
+    path += "''" if path.endswith("/") else ""  # `data=`
     for package, extra in _EXTRAS.items():
         if path.startswith(("hydra/launcher/", "hydra/sweeper/")) and package in path:
             return f"{path}: is not installed; pip install 'xformer[{extra}]' (docs/engines.md)"
-    root, parts = config_root(), PurePosixPath(path)
-    groups = [(group, root / "conf" / group) for group in parts.parents if group.name]
-    groups += [
-        (PurePosixPath(parts.parts[0]), root / parts.parts[0])
-    ]  # experiments and sweeps have sub-folders
-    for group, folder in groups:
-        options = sorted(
-            file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.yaml")
-        )
-        if options:
+    parts = PurePosixPath(path)
+    if str(parts.parent) in _GROUPS_OF_HYDRA:  # those of its plugins are no files of ours
+        options = _GROUPS_OF_HYDRA[str(parts.parent)]
+        return f"{parts.parent}={parts.name}: no such choice; there are: {', '.join(options)}"
+    groups = [each for each in parts.parents if each.name]
+    if parts.parts[0] in ("experiments", "sweeps"):  # which have sub-folders
+        groups = groups[-1:]
+    roots = [config_root() / "conf", config_root(), *([config_dir] if config_dir else [])]
+    for group in groups:
+        found = {
+            file.relative_to(root / group).with_suffix("").as_posix()
+            for root in roots
+            for file in (root / group).rglob("*.yaml")
+        }
+        if options := sorted(found):
             name = str(parts.relative_to(group))
             near = difflib.get_close_matches(name, options, n=1)
             hint = f"did you mean {near[0]}? " if near else ""
@@ -231,7 +242,7 @@ def _no_such_choice(path: str) -> str:
     return f"{path}: no such group"
 
 
-def _explain(error: Exception) -> str:
+def _explain(error: Exception, config_dir: Path | None = None) -> str:
     """One plain message for what Hydra and OmegaConf found wrong."""
     text = str(error).strip()
     key = getattr(error, "full_key", None)
@@ -240,7 +251,7 @@ def _explain(error: Exception) -> str:
     if "Missing mandatory value" in text and key:
         return f"{key}: is missing; give {key}=VALUE"
     if found := re.search(r"Could not find '([^']+)'", text):
-        return _no_such_choice(found[1])
+        return _no_such_choice(found[1], config_dir)
     if "args_no_hyphens" in text:
         return "sweeps=wandb: is led by wandb's server; start it with wandb sweep sweeps/wandb.yaml"
     if text.startswith("Ambiguous value"):
@@ -248,6 +259,9 @@ def _explain(error: Exception) -> str:
     if isinstance(error, OverrideParseException):
         lines = text.splitlines()
         why = lines[lines[0].startswith("Error parsing override")]
-        return f"'{error.override}': write KEY=VALUE, or \"KEY='VALUE'\" where it holds = or brackets ({why})"
+        odd = "brackets, = or letters beyond a to z"
+        return f"'{error.override}': write KEY=VALUE, or \"KEY='VALUE'\" where it holds {odd} ({why})"
+    if key and (group := re.match(r"hydra\.runtime\.choices\.(\w+)$", key)):
+        return f"{group[1]}: takes the name of one choice, not a list; for one run each, -m {group[1]}=A,B"
     first = text.splitlines()[0] if text else type(error).__name__
     return f"{key}: {first}" if key else first

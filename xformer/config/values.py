@@ -32,7 +32,9 @@ def _ratio(value: Any) -> Fraction:
 
 
 Ratio = Annotated[Fraction, PlainValidator(_ratio), PlainSerializer(str)]
-Count = Annotated[int, Field(ge=1)]
+# More than any of them can be; beyond 2**63, ranges and arrays would fail in the midst of a run.
+_MOST = 10**15
+Count = Annotated[int, Field(ge=1, le=_MOST)]
 CountOrZero = Annotated[int, Field(ge=0)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
