@@ -69,6 +69,8 @@ def test_a_signal_is_passed_on_and_a_deaf_worker_is_killed(
     ended = watch(tmp_path, code)
     assert ended.code == -signal.SIGKILL
     assert ended.signal == signal.SIGTERM
+    assert "asked to stop" in ended.what
+    assert "memory" not in ended.what
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 

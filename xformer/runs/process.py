@@ -56,6 +56,10 @@ class Ended:
         """In words."""
         if self.code >= 0:
             return f"the worker ended with exit code {self.code}"
+        if -self.code == signal.SIGKILL and self.signal is not None:
+            return (
+                f"the worker was still busy {SECONDS_TO_STOP:.0f} s after it was asked to stop and was killed"
+            )
         name = signal.Signals(-self.code).name
         hint = "; perhaps the machine ran out of memory" if -self.code == signal.SIGKILL else ""
         return f"the worker was killed by {name}{hint}"
