@@ -49,7 +49,8 @@ def build_once(folder: Path, is_complete: Callable[[Path], bool], build: Callabl
     except OSError as error:
         raise UserError(
             f"cache_dir: cannot write {error.filename or folder}: {error.strerror or error}. "
-            "Free some space there, or set cache_dir to a folder that can be written."
+            "Free some space there, or set runs_dir, in which it lies by default, or cache_dir itself to a "
+            "folder that can be written."
         ) from error
 
 

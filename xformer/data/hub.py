@@ -61,7 +61,7 @@ def _local_state(repository: Path) -> list[Any]:
 def _build(work: Path, config: schema.HubData) -> None:
     if importlib.util.find_spec("datasets") is None:
         raise UserError(
-            f"data={config.name}: needs the library datasets: pip install 'xformer[corpora]'\n"
+            f"data.name={config.name}: needs the library datasets: pip install 'xformer[corpora]'\n"
             + _otherwise(config)
         )
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read when the library is loaded
@@ -86,7 +86,7 @@ def _write(work: Path, role: str, config: schema.HubData, commit: str | None) ->
             lines += 1
     if count is not None and lines != count:
         raise UserError(
-            f"data={config.name}: split {there} of {config.repository} ended after {lines:,} of {count:,} "
+            f"data.repository={config.repository}: split {there} ended after {lines:,} of {count:,} "
             "pairs; start again"
         )
     return lines
@@ -97,7 +97,7 @@ def _line(row: dict[str, Any], language: str, config: schema.HubData) -> str:
     columns = row["translation"] if isinstance(row.get("translation"), dict) else row
     if language not in columns:
         raise UserError(
-            f"data={config.name}: {config.repository} has no language {language}, but {', '.join(columns)}; "
+            f"data.repository={config.repository}: has no language {language}, but {', '.join(columns)}; "
             "set data.source and data.target"
         )
     return " ".join(str(columns[language] or "").replace("\r\n", "\n").split("\n"))
@@ -154,7 +154,7 @@ class _told:
         if isinstance(error, Exception):
             said = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
             raise UserError(
-                f"data={self._config.name}: {self._config.repository} cannot be fetched: {said}\n"
+                f"data.repository={self._config.repository}: cannot be fetched: {said}\n"
                 f"{_otherwise(self._config)}"
             ) from None
 
