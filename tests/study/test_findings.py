@@ -50,6 +50,16 @@ def test_rank_agreement_is_per_metric_and_with_an_interval(tmp_path: Path) -> No
     assert "No row has two seeds, so nothing can be concluded about seeds." in notes
 
 
+def test_rows_without_their_base_are_told_what_is_missing(tmp_path: Path) -> None:
+    for experiment in ("modern/rope", "modern/alibi"):
+        for seed in (1, 2, 3):
+            write_run(tmp_path, experiment, seed, outcome=result(30.0 + seed))
+    note = "No differences: they would be from table3/base without overrides"
+    assert note in " ".join(found(tmp_path).notes)
+    write_run(tmp_path, "table3/base", outcome=result(30.0))
+    assert note not in " ".join(found(tmp_path).notes)
+
+
 def test_one_row_has_nothing_to_be_said_about(tmp_path: Path) -> None:
     write_run(tmp_path)
     assert found(tmp_path).notes == ()

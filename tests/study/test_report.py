@@ -45,7 +45,7 @@ def test_without_a_base_as_it_stands_the_report_says_why_nothing_is_set_against_
     assert "No differences" not in text
     assert (out / "report.svg").is_file()
     _, text = report(runs / "other", out)
-    assert "table3/base is not finished here with nothing overridden" in text
+    assert "they would be from table3/base without overrides" in text
     assert "No report.svg" in text
     assert not (out / "report.svg").exists(), "the picture of other runs beside the page of these"
 

@@ -73,4 +73,4 @@ def test_a_pipe_gets_whole_names_one_line_a_run(tmp_path: Path) -> None:
 
 def test_a_folder_without_runs_is_told_as_such(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no runs"):
-        print_status(collect(tmp_path), tmp_path)
+        print_status(collect(tmp_path), tmp_path, Console())

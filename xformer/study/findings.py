@@ -8,7 +8,7 @@ from functools import cache
 
 from xformer.study import text
 from xformer.study.claims import Claim
-from xformer.study.comparison import BASE, Comparison, compare, is_base
+from xformer.study.comparison import BASE, Comparison, compare
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.agreement import Agreement, spearman
@@ -63,18 +63,8 @@ def find(table: Table, claims: Sequence[Claim]) -> Findings:
     found = Findings(comparisons, (), judge(claims, table.rows, measured))
     several = sum(bool(row.finished) for row in table.rows) > 1
     agreements = tuple(_agreements(table, measured)) if several else ()
-    notes = (*_baseless(table), *_legend(found), *agreements, *_diverged(table)) if several else ()
+    notes = (*_baseless(measured), *_legend(found), *agreements, *_diverged(table)) if several else ()
     return Findings(comparisons, notes, found.verdicts, agreements)
-
-
-def _baseless(table: Table) -> list[str]:
-    """Why nothing is set against the base, also where every row was run with the same override."""
-    if any(is_base(row) and row.finished for row in table.rows):
-        return []
-    return [
-        f"No differences from the base, as {BASE} is not finished here with nothing overridden; so there is "
-        "no picture of them either."
-    ]
 
 
 def _legend(found: Findings) -> list[str]:
@@ -94,6 +84,16 @@ def _legend(found: Findings) -> list[str]:
         reason = unknown.pop()
         return [f"{reason[0].upper()}{reason[1:]}."]
     return lines + [note for each in shown for note in each.notes]
+
+
+def _baseless(measured: Callable[[Metric], Measured]) -> list[str]:
+    """Why no row is compared: differences are from one row, which was not trained."""
+    if any(BASE in measured(metric).samples for metric in SHOWN):
+        return []
+    return [
+        f"No differences: they would be from {BASE} without overrides, which has no scores here; hence no "
+        "picture of them either. Train it along, or compare other rows by a claim (xformer report --claims FILE, docs/extending.md)."
+    ]
 
 
 def _agreements(table: Table, measured: Callable[[Metric], Measured]) -> list[str]:
