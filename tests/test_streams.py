@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.system.commands import SMALL, Command, environment, words
+from xformer.config.compose import plan
+from xformer.errors import UserError
+from xformer.runs.launch import _note, launch
+from xformer.runs.outcome import Outcome
 
 DIFF = ("inspect", "--diff", "table3/base", "modern/rope")  # a key that only one has is shown as a dash
 
@@ -64,3 +69,20 @@ def test_a_folder_that_cannot_be_made_is_named(
     assert "file" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_sweep_on_a_full_disk_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("xformer.runs.launch.tempfile.TemporaryFile", full)
+    asked = ["seed=1,2", f"runs_dir={tmp_path}"]
+    with pytest.raises(UserError, match=r"runs_dir: cannot write .*No space left.* nothing was started"):
+        launch(plan(asked, multirun=True), asked)
+
+
+def test_a_job_whose_end_cannot_be_written_down_does_not_end_its_sweep(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _note(tmp_path / "gone" / "outcome.json", Outcome("custom", 1, "finished"))
+    assert "outcome.json: cannot be written: No such file or directory" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,14 +78,21 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
     return exit_code(outcomes, sweep=True) if stopped is None else stopped
 
 
+_PROBE = 65_536  # bytes; what a sweep writes about itself is less
+
+
 def _make(folder: Path) -> None:
-    """Make a folder under `runs_dir`. Raises UserError where that is refused."""
+    """Make a folder under `runs_dir` that can be written. Raises UserError where that is refused."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # On a full disk this fails, and Hydra would with a traceback.
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(_PROBE))
+            probe.flush()
     except OSError as error:
         raise UserError(
-            f"runs_dir: cannot make {folder}: {error.strerror or error}. "
-            "Set runs_dir to a folder that can be written; nothing was started."
+            f"runs_dir: cannot write {folder}: {error.strerror or error}. "
+            "Free some space there, or set runs_dir to a folder that can be written; nothing was started."
         ) from None
 
 
@@ -98,12 +106,20 @@ def _job(composed: DictConfig) -> float:
     outcome = supervise(config, overrides, sweep=True, alone=alone)
     print(_line(outcome), file=sys.stderr, flush=True)
     if outcome.node == 0:
-        write_json(Path(job.sweep.dir) / _OUTCOME.format(job.job.num), dataclasses.asdict(outcome))
+        _note(Path(job.sweep.dir) / _OUTCOME.format(job.job.num), outcome)
     if outcome.ending == "interrupted":
         hand_on(outcome.signal)
         if alone:
             raise SweepStopped(exit_code([outcome], sweep=True))
     return objective(outcome.folder)
+
+
+def _note(path: Path, outcome: Outcome) -> None:
+    """Leave word of how a job ended; on a full disk the other jobs go on all the same."""
+    try:
+        write_json(path, dataclasses.asdict(outcome))
+    except OSError as error:
+        print(f"xformer: {path}: cannot be written: {error.strerror or error}", file=sys.stderr, flush=True)
 
 
 _OUTCOME = "outcome-{:05d}.json"

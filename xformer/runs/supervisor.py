@@ -6,6 +6,7 @@ included, reaches another job. Nothing heavy is imported here.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import signal
 import time
@@ -39,8 +40,9 @@ def supervise(
         node = this_node(config.trainer.num_nodes)
         prepared = prepare(config)
     except UserError as error:
-        if sweep:
-            record_failure(config, overrides, str(error))
+        if sweep:  # the outcome has the reason too, should the disk be full
+            with contextlib.suppress(OSError):
+                record_failure(config, overrides, str(error))
         return _outcome(config, "wrong", reason=str(error))
     forget_failure(config)
     identity = identify(
