@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from xformer.config.compose import compose
 from xformer.data.plan import UpdatePlan, shares
 from xformer.errors import UserError
 
@@ -244,3 +245,17 @@ def test_a_sentence_over_a_budget_is_refused_with_key_and_length(side: int) -> N
     with pytest.raises(UserError, match=r"batch\.tokens_per_device=20: .* data\.max_length to 20 or less"):
         Case(lengths[0], lengths[1], 30, 20).plan()
     assert Case(lengths[0], lengths[1], 21, 21).plan().updates_per_epoch == 2
+
+
+# --- the paper's scale -------------------------------------------------------------------------
+
+
+def test_at_the_papers_scale_eight_devices_have_a_micro_batch_each() -> None:
+    batch = compose(["scale=paper"]).batch
+    draw = np.random.default_rng(0)  # lengths as WMT14 has them: 28 tokens in the mean, few long ones
+    source = np.clip(draw.lognormal(3.15, 0.6, 60_000), 2, 256).astype(np.int32)
+    target = np.clip(source * draw.normal(1.03, 0.15, 60_000), 2, 256).astype(np.int32)
+    plan = Case(source, target, batch.tokens_per_update, batch.tokens_per_device).plan()
+    pieces = [len(update) for update in epoch(plan, 0)]
+    assert min(pieces) == 8
+    assert pieces.count(8) > 0.95 * len(pieces)
