@@ -6,6 +6,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from xformer.config.compose import compose
+from xformer.config.locations import config_root
 from xformer.config.scales import register_resolvers, scaled
 
 
@@ -35,3 +36,12 @@ def test_heads_times_width_stays_d_model_at_every_scale(scale: str) -> None:
     for row in ("base", "A_h1", "A_h4", "A_h16", "A_h32", "C_d256", "C_d1024", "big"):
         model = compose([f"experiments=table3/{row}", f"scale={scale}"]).model
         assert model.heads * model.d_k == model.heads * model.d_v == model.d_model, row
+
+
+def test_a_documented_command_at_the_papers_scale_names_a_corpus_that_fills_its_vocabulary() -> None:
+    root = config_root()
+    texts = [(root / "README.md").read_text(), *(file.read_text() for file in (root / "docs").glob("*.md"))]
+    lines = [line for text in texts for line in text.splitlines() if line.startswith("xformer train ")]
+    paper = [line for line in lines if "scale=paper" in line]
+    assert paper
+    assert all("data=" in line for line in paper)
