@@ -222,8 +222,8 @@ def _no_such_choice(path: str, config_dir: Path | None = None) -> str:
             return f"{path}: is not installed; pip install 'xformer[{extra}]' (docs/engines.md)"
     parts = PurePosixPath(path)
     if str(parts.parent) in _GROUPS_OF_HYDRA:  # those of its plugins are no files of ours
-        options = _GROUPS_OF_HYDRA[str(parts.parent)]
-        return f"{parts.parent}={parts.name}: no such choice; there are: {', '.join(options)}"
+        known = ", ".join(_GROUPS_OF_HYDRA[str(parts.parent)])
+        return f"{parts.parent}={parts.name}: no such choice; there are: {known}"
     groups = [each for each in parts.parents if each.name]
     if parts.parts[0] in ("experiments", "sweeps"):  # which have sub-folders
         groups = groups[-1:]
