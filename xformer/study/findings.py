@@ -92,7 +92,8 @@ def _baseless(measured: Callable[[Metric], Measured]) -> list[str]:
         return []
     return [
         f"No differences: they would be from {BASE} without overrides, which has no scores here; hence no "
-        "picture of them either. Train it along, or compare other rows by a claim (xformer report --claims FILE, docs/extending.md)."
+        "picture of them either. Train it along, or compare other rows by a claim (xformer report --claims "
+        "FILE, docs/extending.md)."
     ]
 
 
