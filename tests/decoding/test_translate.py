@@ -11,7 +11,7 @@ import torch
 
 from tests.decoding.models import PrefixTable, Recurrent
 from xformer.decoding.search import SearchSettings
-from xformer.decoding.translate import batches, one_line, pad, translate
+from xformer.decoding.translate import batches, one_line, pad, shared_out, translate
 
 VOCABULARY = 260
 LINE_MARKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -183,6 +183,25 @@ def test_batches_cover_every_line_once_within_the_budget() -> None:
         assert len(batch) * max(lengths[index] for index in batch) <= 120
     padding = sum(max(lengths[i] for i in batch) - lengths[j] for batch in found for j in batch)
     assert padding < 0.1 * sum(lengths)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+def test_batches_are_shared_out_evenly_among_the_workers(workers: int) -> None:
+    rng = random.Random(1)
+    lengths = [rng.randint(3, 40) for _ in range(1000)]
+    shares = shared_out(lengths, 4000, workers)
+    sizes = [len(batch) * max(lengths[index] for index in batch) for batch in shares]
+    assert sorted(index for batch in shares for index in batch) == list(range(1000))
+    assert len(shares) % workers == 0
+    assert max(sizes) <= 4000
+    assert min(sizes) > 0.9 * max(sizes)
+
+
+def test_what_cannot_be_shared_out_evenly_is_shared_out_nevertheless() -> None:
+    assert shared_out([], 4000, 2) == []
+    assert shared_out([5], 4000, 2) == [[0]]
+    assert shared_out([5, 5], 4000, 2) == [[0], [1]]
+    assert shared_out([9, 5000, 7], 4000, 2) == [[1], [0, 2]]  # one is larger than the budget
 
 
 def test_padding_stands_at_the_right_and_is_masked() -> None:

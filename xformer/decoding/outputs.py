@@ -1,7 +1,7 @@
 """The model's distribution over the next token, a block of rows at a time.
 
-The logits of a whole batch are tens of megabytes a step. Made, normalised and ranked in blocks, they stay in
-a processor's cache, and their memory is used again instead of being asked from the system each time.
+The logits of a whole batch are tens of megabytes a step. Made, normalised and ranked in blocks, they take the
+same memory again and again, instead of asking the system for more of it, and large batches do not fill it.
 
 Shapes: R rows, N rows of a block, W vocabulary.
 """
@@ -15,8 +15,8 @@ from torch import Tensor
 
 from xformer.decoding.protocol import Decodable, InTwoParts, State
 
-# Logits of a block on a CPU (8 MB).
-BLOCK = 2**21
+# Logits of a block on a CPU (32 MB).
+BLOCK = 2**23
 
 
 class Outputs(Generic[State]):

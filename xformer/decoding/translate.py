@@ -8,6 +8,7 @@ answered with a blank line, undecoded.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,8 +97,7 @@ def translate(
             return strategy.hypotheses(model, source_BS, source_mask_BS, bos=BOS, eos=EOS)
 
         lengths = [len(source) for source in sources]
-        budget = min(tokens_per_batch, -(-sum(lengths) // side_by_side(device)))
-        cut_up = list(batches(lengths, budget))
+        cut_up = shared_out(lengths, tokens_per_batch, side_by_side(device))
         for batch, found in zip(cut_up, each(decode, cut_up, device), strict=True):
             texts = iter(tokenizer.decode([hypothesis.ids for best in found for hypothesis in best]))
             for i, best in zip(batch, found, strict=True):
@@ -125,6 +125,17 @@ def batches(lengths: Sequence[int], tokens_per_batch: int) -> Iterator[list[int]
         batch.append(index)
     if batch:
         yield batch
+
+
+def shared_out(lengths: Sequence[int], tokens_per_batch: int, workers: int) -> list[list[int]]:
+    """`batches` as even as may be, equally many for each worker, so that none waits for another's last."""
+    if not lengths:
+        return []
+    fewest = len(list(batches(lengths, tokens_per_batch)))
+    wanted = -(-fewest // workers) * workers
+    budgets = range(max(lengths), tokens_per_batch)
+    lowest = bisect_left(budgets, True, key=lambda budget: len(list(batches(lengths, budget))) <= wanted)
+    return list(batches(lengths, budgets[lowest] if lowest < len(budgets) else tokens_per_batch))
 
 
 def pad(sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
