@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from tests.model.configs import BIG, SMALL, VARIANTS, VOCABULARY
+from xformer.errors import UserError
 from xformer.inspection.blank import blank
 from xformer.model import build
 
@@ -24,6 +27,11 @@ def test_it_draws_no_random_number() -> None:
     before = torch.random.get_rng_state()
     blank(SMALL, VOCABULARY)
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_what_no_machine_can_hold_is_refused_in_words() -> None:
+    with pytest.raises(UserError, match="more than this machine has memory for"):
+        blank(replace(SMALL, d_ff=10**15), VOCABULARY)
 
 
 def test_it_takes_no_memory_for_its_weights() -> None:

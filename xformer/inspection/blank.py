@@ -9,6 +9,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from xformer.config import schema
+from xformer.errors import UserError
 from xformer.model.architectures import skeleton
 from xformer.model.seq2seq import Seq2Seq
 
@@ -33,6 +34,19 @@ class _PlainEmpty(TorchFunctionMode):
 
 
 def blank(config: schema.Model, vocabulary: int) -> Seq2Seq:
-    """Build a model on the CPU less its initial weights: memory that is never written costs nothing."""
-    with _PlainEmpty():
-        return skeleton(config, vocabulary).to_empty(device="cpu")
+    """Build a model on the CPU less its initial weights: memory that is never written costs nothing.
+
+    Raises UserError where the system does not grant even that.
+    """
+    empty = skeleton(config, vocabulary)
+    try:
+        with _PlainEmpty():
+            return empty.to_empty(device="cpu")
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):
+            raise
+        parameters = sum(each.numel() for each in empty.parameters())
+        raise UserError(
+            f"model: its {parameters:,} parameters are more than this machine has memory for; "
+            "make model.d_model, d_ff, layers or the vocabulary smaller"
+        ) from None
