@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from xformer.runs import process
-from xformer.runs.display import Lines, Silent
+from xformer.runs.display import Lines, Silent, display_for
 from xformer.runs.folder import RunFolder, Status
 from xformer.runs.machine import alive
 
@@ -81,15 +81,27 @@ def test_a_process_that_is_gone_is_not_alive() -> None:
     assert alive(os.getpid())
 
 
-def test_lines_are_sparse_in_a_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("alone", [True, False])
+def test_every_run_says_in_a_file_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, alone: bool
 ) -> None:
+    """Beside others less often; a row that trains for hours is not silent for hours."""
+    clock = [0.0]
+    monkeypatch.setattr("xformer.runs.display.time.monotonic", lambda: clock[0])
+    display = display_for("e seed 1", alone=alone)
+    status = Status("running", "r", "w", "e", 1, phase="training", updates=5, updates_planned=10)
+    for second in range(600):
+        clock[0] = float(second)
+        display.show(status)
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["e seed 1: training, 5 of 10 updates"] * (19 if alone else 4)
+
+
+def test_lines_are_sparse_in_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     status = Status("running", "r", "w", "e", 1, phase="training", updates=5, updates_planned=10,
                     tokens_per_second=1234.5, seconds_left=60.0)  # fmt: skip
-    lines = Lines("e seed 1")
-    lines.show(status)
+    Lines("e seed 1").show(status)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr("xformer.runs.display.SECONDS_BETWEEN_LINES", 0.0)
-    lines.show(status)
+    Lines("e seed 1", seconds=0.0).show(status)
     expected = "e seed 1: training, 5 of 10 updates, 1,234 tokens/s, 60 s left\n"
     assert capsys.readouterr().err == expected

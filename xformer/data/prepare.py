@@ -8,8 +8,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from tqdm import tqdm
-
 from xformer.config import schema
 from xformer.data import cache
 from xformer.data.corpus import (
@@ -21,6 +19,7 @@ from xformer.data.corpus import (
     split,
     stream_lines,
 )
+from xformer.data.progress import shown
 from xformer.data.store import FORMAT, ParallelStore, is_intact, read_notes, read_store, write_store
 from xformer.data.tokenizer import Tokenizer, train_tokenizer
 from xformer.errors import UserError
@@ -121,8 +120,8 @@ def _tokenizer(train: SplitFiles, config: schema.Tokenizer, folder: Path) -> Tok
 
     def build(work: Path) -> None:
         lines = (line for path in (train.source, train.target) for line in stream_lines(path))
-        shown = tqdm(lines, "learn BPE", 2 * train.lines, unit=" lines", leave=False, disable=None)
-        train_tokenizer(shown, config.vocabulary).save(work / file)
+        counted = shown(lines, "learn BPE", 2 * train.lines, "lines")
+        train_tokenizer(counted, config.vocabulary).save(work / file)
         check_unchanged(train)
 
     cache.build_once(folder, is_complete, build)
@@ -155,6 +154,6 @@ def _encode_training(work: Path, train: SplitFiles, tokenizer: Tokenizer, max_le
 def _batches(files: SplitFiles) -> Iterator[list[tuple[str, str]]]:
     # Not strict: the lines were counted; if the files have changed since, `check_unchanged` says so.
     pairs = zip(stream_lines(files.source), stream_lines(files.target), strict=False)
-    shown = iter(tqdm(pairs, "encode", files.lines, unit=" pairs", leave=False, disable=None))
-    while batch := list(islice(shown, _PAIRS_AT_ONCE)):
+    counted = shown(pairs, "encode", files.lines, "pairs")
+    while batch := list(islice(counted, _PAIRS_AT_ONCE)):
         yield batch

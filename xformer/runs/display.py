@@ -11,6 +11,7 @@ from tqdm import tqdm
 from xformer.runs.folder import Status
 
 SECONDS_BETWEEN_LINES = 30.0
+_IN_COMPANY = 120.0  # between lines of one run, where several share a terminal
 
 
 class Display(Protocol):
@@ -50,12 +51,12 @@ class Bar:
 class Lines:
     """A line now and then, for a file or a pipe."""
 
-    def __init__(self, label: str) -> None:
-        self._label = label
+    def __init__(self, label: str, seconds: float = SECONDS_BETWEEN_LINES) -> None:
+        self._label, self._seconds = label, seconds
         self._last = time.monotonic()
 
     def show(self, status: Status) -> None:
-        if time.monotonic() - self._last < SECONDS_BETWEEN_LINES or not status.updates_planned:
+        if time.monotonic() - self._last < self._seconds or not status.updates_planned:
             return
         self._last = time.monotonic()
         parts = [f"{self._label}: {status.phase}, {status.updates:,} of {status.updates_planned:,} updates"]
@@ -70,7 +71,7 @@ class Lines:
 
 
 class Silent:
-    """Nothing, where several runs share a terminal."""
+    """Nothing, where another machine shows the run."""
 
     def show(self, status: Status) -> None:
         """Show nothing."""
@@ -80,7 +81,7 @@ class Silent:
 
 
 def display_for(label: str, *, alone: bool) -> Display:
-    """A bar on a terminal, lines elsewhere, nothing beside other runs."""
+    """A bar on a terminal, lines elsewhere, and fewer of them beside other runs."""
     if not alone:
-        return Silent()
+        return Lines(label, _IN_COMPANY)
     return Bar(label) if sys.stderr.isatty() else Lines(label)
