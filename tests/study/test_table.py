@@ -103,6 +103,9 @@ def test_what_all_rows_were_trained_with_belongs_to_the_setting(tmp_path: Path) 
     assert labels == ["base", "A_h1", "A_h1 optim.beta2=0.9"]
     assert [row.paper is not None for row in table.rows if row.runs] == [True, True, False]
     assert ("every row with", "trainer.updates=300") in table.lines()
+    broken = write_run(tmp_path, "table3/big", overrides=("trainer.updates=300",))
+    (broken / "status.json").write_text("{")
+    assert only(tmp_path).shared == ("trainer.updates=300",), "what a broken run was told is not known"
 
 
 def test_what_one_row_lacks_or_what_changes_the_model_makes_other_rows(tmp_path: Path) -> None:
@@ -146,6 +149,7 @@ def test_only_finished_runs_are_averaged(tmp_path: Path) -> None:
     assert (summary.mean, summary.seeds) == (70.0, 1)
     assert base.state == "1 finished, 1 diverged, 1 unreadable"
     assert any("seed 2: diverged: loss is nan" in remark for remark in table.remarks)
+    assert any(f"seed 3: unreadable ({broken.name}): " in remark for remark in table.remarks)
 
 
 def test_a_running_row_shows_how_far_it_is(tmp_path: Path) -> None:

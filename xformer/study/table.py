@@ -120,7 +120,9 @@ class Table:
     def remarks(self) -> tuple[str, ...]:
         """Why rows are not finished, what was left out, which paper rows ran only with overrides."""
         remarks = [
-            f"{run.name}: {run.state}" + (f": {run.reason}" if run.reason else "")
+            f"{run.name}: {run.state}"
+            + (f" ({run.folder.name})" if run.state == "unreadable" else "")
+            + (f": {run.reason}" if run.reason else "")
             for row in self.rows
             for run in row.runs
             if run.state != "finished"
@@ -179,12 +181,11 @@ def _table(setting: Setting, runs: Sequence[Run]) -> Table:
 
 def _shared(runs: Sequence[Run]) -> tuple[str, ...]:
     """The overrides that several experiments all have; those of the model still make other rows."""
-    if len({run.experiment for run in runs}) < 2:
+    known = [run.overrides for run in runs if run.status or not run.started]
+    if not known or len({run.experiment for run in runs}) < 2:
         return ()
-    common = set.intersection(*(set(run.overrides) for run in runs))
-    return tuple(
-        word for word in runs[0].overrides if word in common and not word.lstrip("+~").startswith("model")
-    )
+    common = set(known[0]).intersection(*known[1:])
+    return tuple(word for word in known[0] if word in common and not word.lstrip("+~").startswith("model"))
 
 
 def _rows(runs: Iterable[Run], shared: tuple[str, ...]) -> list[Row]:
