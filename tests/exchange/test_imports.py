@@ -161,7 +161,7 @@ def test_commands_take_it_like_any_run(tmp_path: Path, capsys: pytest.CaptureFix
     assert cli.main(["status", str(tmp_path / "runs")]) == 0
     assert "not trained here" in " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert cli.main(["evaluate", str(run)]) == 2
-    assert "score it with --input and --reference" in capsys.readouterr().err
+    assert "it was imported; give --input FILE and --reference FILE" in capsys.readouterr().err
 
 
 def test_our_own_export_comes_back(trained: Path, tmp_path: Path) -> None:
