@@ -274,8 +274,10 @@ def test_tokenizers_of_other_kinds_are_refused_with_what_is_missing(
     path.write_text(json.dumps(fewer))
     refused(folder, "only a model with one row for each", capsys)
     path.unlink()
+    (folder / "spiece.model").touch()
+    refused(folder, "source.spm, target.spm and vocab.json; it has spiece.model, which", capsys)
     (folder / "source.spm").touch()
-    refused(folder, "it has source.spm, and xformer does not read SentencePiece", capsys)
+    refused(folder, "lacks target.spm", capsys)
 
 
 def test_nothing_is_written_over_or_downloaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ def contradictions(config: schema.Config) -> Iterator[str]:
     yield from _feedforward(config.model)
     yield from _positions(config)
     yield from _budgets(config)
+    yield from _tokenizer(config)
     yield from _languages(config.data)
     yield from _checkpoints(config)
     yield from _schedule(config)
@@ -77,11 +78,14 @@ def _budgets(config: schema.Config) -> Iterator[str]:
     ):
         if budget < longest:
             yield f"{key}: {budget} is less than data.max_length = {longest}; its sentences would not fit"
-    if config.tokenizer.vocabulary < 260:
-        yield (
-            f"tokenizer.vocabulary: {config.tokenizer.vocabulary} is less than 260, "
-            "the 256 bytes and 4 control tokens"
-        )
+
+
+def _tokenizer(config: schema.Config) -> Iterator[str]:
+    kind, vocabulary = config.tokenizer.kind, config.tokenizer.vocabulary
+    if kind == "sentencepiece" and config.experiment != schema.IMPORTED:
+        yield f"tokenizer.kind: {kind} is that of imported models; bpe is what can be trained here"
+    if kind == "bpe" and vocabulary < 260:
+        yield f"tokenizer.vocabulary: {vocabulary} is less than 260, the 256 bytes and 4 control tokens"
 
 
 def _languages(data: schema.Data) -> Iterator[str]:

@@ -48,6 +48,9 @@ from xformer.config.values import (
 
 Precision = Literal["fp32", "bf16", "fp64"]
 
+IMPORTED = "imported"
+"""The experiment of a run that was made of another program's model."""
+
 
 @settings
 class Scale:
@@ -117,9 +120,9 @@ Data = Annotated[GrammarData | FilesData | HubData, Field(discriminator="kind")]
 
 @settings
 class Tokenizer:
-    """Byte-level BPE shared by source and target (section 5.1)."""
+    """Byte-level BPE shared by source and target (section 5.1); SentencePiece in imported runs only."""
 
-    kind: Literal["bpe"]
+    kind: Literal["bpe", "sentencepiece"]
     vocabulary: Count
 
 

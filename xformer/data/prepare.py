@@ -38,7 +38,7 @@ class EvaluationSet:
     @staticmethod
     def of(tokenizer: Tokenizer, sources: list[str], references: list[str]) -> EvaluationSet:
         """Encode as many sources as references."""
-        pairs = zip(tokenizer.encode(sources), tokenizer.encode(references), strict=True)
+        pairs = zip(tokenizer.encode(sources), tokenizer.encode_target(references), strict=True)
         return EvaluationSet(ParallelStore.from_pairs(pairs, tokenizer.vocabulary), sources, references)
 
     def __len__(self) -> int:
@@ -134,7 +134,7 @@ def _encode_training(work: Path, train: SplitFiles, tokenizer: Tokenizer, max_le
     def kept(lines: list[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         full = [(source, target) for source, target in lines if source.strip() and target.strip()]
         sources, targets = ([pair[side] for pair in full] for side in (0, 1))
-        pairs = zip(tokenizer.encode(sources), tokenizer.encode(targets), strict=True)
+        pairs = zip(tokenizer.encode(sources), tokenizer.encode_target(targets), strict=True)
         short = [pair for pair in pairs if max(map(len, pair)) + 1 <= max_length]  # the EOS counts
         dropped["blank"] += len(lines) - len(full)
         dropped["too_long"] += len(full) - len(short)

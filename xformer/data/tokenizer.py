@@ -35,7 +35,7 @@ _LINES_AT_ONCE = 16_384  # bounds the library's own 1.7 KB a line while encoding
 
 
 class Tokenizer:
-    """Text to ids and back."""
+    """Text to ids and back; sources and targets are cut alike (in `two_sided` they are not)."""
 
     def __init__(self, engine: tokenizers.Tokenizer) -> None:
         self._engine = engine
@@ -54,12 +54,16 @@ class Tokenizer:
         ).hexdigest()
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
-        """The ids of each line, without BOS or EOS."""
+        """The ids of each source, without BOS or EOS."""
         encoded: list[list[int]] = []
         for start in range(0, len(lines), _LINES_AT_ONCE):
             batch = list(lines[start : start + _LINES_AT_ONCE])
             encoded += [each.ids for each in self._engine.encode_batch_fast(batch, add_special_tokens=False)]
         return encoded
+
+    def encode_target(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of each target, without BOS or EOS."""
+        return self.encode(lines)
 
     def decode(self, sequences: Iterable[Iterable[int]]) -> list[str]:
         """The text of each id sequence; control tokens say nothing, broken UTF-8 becomes U+FFFD."""

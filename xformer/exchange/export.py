@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xformer.config import schema
+from xformer.errors import UserError
 from xformer.exchange import ctranslate2_check, marian, plain
 from xformer.exchange.folder import Origin, check_free, export_folder
 from xformer.exchange.marian_config import check_expressible
@@ -26,6 +27,8 @@ class Format:
     write: Callable[[Trained, Path, Origin], None]
     remark: Callable[[schema.Model], str]
     """What the user must know of this model in this format, or nothing."""
+    tokenizers: tuple[str, ...] = ("bpe",)
+    """The kinds of tokenizers that it has a place for."""
 
 
 def _write_ctranslate2(trained: Trained, folder: Path, origin: Origin) -> None:
@@ -37,7 +40,9 @@ def _write_ctranslate2(trained: Trained, folder: Path, origin: Origin) -> None:
 FORMATS = {
     each.name: each
     for each in (
-        Format(plain.FORMAT, plain.FILES, lambda _: None, plain.write, lambda _: ""),
+        Format(
+            plain.FORMAT, plain.FILES, lambda _: None, plain.write, lambda _: "", ("bpe", "sentencepiece")
+        ),
         Format(marian.FORMAT, marian.FILES, check_expressible, marian.write, marian.warning),
         Format(
             ctranslate2_check.FORMAT, ctranslate2_check.FILES, ctranslate2_check.check, _write_ctranslate2,
@@ -51,7 +56,13 @@ def export(options: argparse.Namespace) -> int:
     """Write the export; it stands whole, or nothing has changed."""
     format = FORMATS[options.to]
     run = RunFolder(options.folder)
-    format.check(run.config().model)
+    config = run.config()
+    format.check(config.model)
+    if config.tokenizer.kind not in format.tokenizers:
+        raise UserError(
+            f"{run.path}: an imported SentencePiece tokenizer has no place in the format {format.name}; "
+            f"--to {plain.FORMAT} takes it"
+        )
     check_free(options.out, format.name, format.files)
     trained = load(run, average=options.average)
     origin = Origin(format.name, run.path.resolve().name, trained.update, trained.averaged)

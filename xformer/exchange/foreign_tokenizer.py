@@ -13,7 +13,7 @@ from xformer.errors import UserError
 from xformer.exchange.folder import read_object
 from xformer.exchange.rows import Rows
 
-_SENTENCEPIECE = ("source.spm", "target.spm", "sentencepiece.bpe.model", "spiece.model")
+_SENTENCEPIECE = ("sentencepiece.bpe.model", "spiece.model")
 
 
 class ForeignTokenizer:
@@ -24,8 +24,11 @@ class ForeignTokenizer:
         self.path = folder / "tokenizer.json"
         if not self.path.is_file():
             found = [name for name in _SENTENCEPIECE if (folder / name).is_file()]
-            has = f"; it has {' and '.join(found)}, and xformer does not read SentencePiece" if found else ""
-            raise UserError(f"{folder}: lacks tokenizer.json, a byte-level BPE tokenizer{has}")
+            has = f"; it has {' and '.join(found)}, which xformer does not read" if found else ""
+            raise UserError(
+                f"{folder}: lacks tokenizer.json, a byte-level BPE tokenizer, "
+                f"or source.spm, target.spm and vocab.json{has}"
+            )
         self._values = read_object(self.path)
         model = self._values.get("model")
         if not isinstance(model, dict) or model.get("type") != "BPE" or not self._bytes():

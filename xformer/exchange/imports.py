@@ -9,7 +9,7 @@ import argparse
 import dataclasses
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -22,6 +22,7 @@ from xformer.exchange.folder import read_object, written
 from xformer.exchange.foreign_tokenizer import ForeignTokenizer
 from xformer.exchange.marian_config import from_marian
 from xformer.exchange.marian_weights import import_weights
+from xformer.exchange.opus_tokenizer import SIDES, OpusTokenizer
 from xformer.exchange.output_bias import fold
 from xformer.exchange.rows import Rows, arrange
 from xformer.exchange.tensors import read_tensors
@@ -42,7 +43,8 @@ def import_model(options: argparse.Namespace) -> int:
     where = source / "config.json"
     values = read_object(where)
     model = from_marian(values, str(where))
-    tokenizer = ForeignTokenizer(source)
+    opus = any((source / name).is_file() for name in SIDES)
+    tokenizer = OpusTokenizer(source) if opus else ForeignTokenizer(source)
     try:
         model, state, bias_W = import_weights(read_tensors(weights), model)
     except UserError as error:
@@ -51,7 +53,8 @@ def import_model(options: argparse.Namespace) -> int:
     rows = arrange(len(bias_W), control_rows(values, tokenizer.unknown(source), len(bias_W), str(where)))
     model, state = rearranged(model, state, bias_W, rows)
     ours = tokenizer.arranged(rows)
-    config = _configuration(model, ours.vocabulary)
+    kind: Literal["bpe", "sentencepiece"] = "sentencepiece" if opus else "bpe"
+    config = _configuration(model, schema.Tokenizer(kind=kind, vocabulary=ours.vocabulary))
     digest = _digest(weights)
     with written(out), replacing_folder(out.resolve()) as work:
         run = RunFolder(work)
@@ -125,7 +128,7 @@ def rearranged(
     return dataclasses.replace(model, tying="none"), state | {f"{last}.bias": shift_D}
 
 
-def _configuration(model: schema.Model, vocabulary: int) -> schema.Config:
+def _configuration(model: schema.Model, tokenizer: schema.Tokenizer) -> schema.Config:
     """One that decodes as this xformer does by default, without a corpus and not to be trained."""
     config = compose(["tracking=none"])
     data = schema.FilesData(
@@ -142,7 +145,7 @@ def _configuration(model: schema.Model, vocabulary: int) -> schema.Config:
                 model=model,
                 scale=dataclasses.replace(config.scale, name="imported"),
                 data=data,
-                tokenizer=dataclasses.replace(config.tokenizer, vocabulary=vocabulary),
+                tokenizer=tokenizer,
             )
         )
     )

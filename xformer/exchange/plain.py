@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from xformer.config import schema
 from xformer.data.tokenizer import Tokenizer
+from xformer.data.tokenizer_file import load_tokenizer
 from xformer.errors import UserError
 from xformer.exchange.folder import Origin, read_object
 from xformer.exchange.tensors import read_tensors, write_tensors
@@ -81,7 +82,7 @@ def load(folder: str | os.PathLike[str], *, device: str | torch.device = "cpu") 
     """
     path = Path(folder)
     config, vocabulary = _config(path / "config.json")
-    tokenizer = Tokenizer.load(path / "tokenizer.json")
+    tokenizer = load_tokenizer(path / "tokenizer.json")
     if tokenizer.vocabulary != vocabulary:
         raise UserError(
             f"{path}: its tokenizer has {tokenizer.vocabulary} tokens, its configuration {vocabulary}"

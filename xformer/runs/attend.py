@@ -42,7 +42,7 @@ def attention_maps(trained: Trained, source: str, target: str | None = None) -> 
         (found,) = translate(model, tokenizer, [source], how, decode.tokens_per_batch)
         text, target_ids = found.text, found.candidates[0].ids
     else:
-        text, (target_ids,) = target, tokenizer.encode([target])
+        text, (target_ids,) = target, tokenizer.encode_target([target])
     sentences = pair(tokenizer, source_ids, target_ids, model.max_source_length, model.max_target_length)
     return AttentionMaps(
         run=trained.folder.path.resolve().name,

@@ -24,7 +24,7 @@ from xformer.files import read_json, write_atomic, write_json
 State = Literal["running", "finished", "diverged", "failed", "interrupted"]
 
 
-IMPORTED = "imported"  # the experiment of a run that was made of another program's model
+IMPORTED = schema.IMPORTED
 
 
 class BusyError(Exception):

@@ -12,6 +12,7 @@ from torch import Tensor
 from xformer.config import schema
 from xformer.data.prepare import Prepared
 from xformer.data.tokenizer import Tokenizer
+from xformer.data.tokenizer_file import load_tokenizer
 from xformer.errors import UserError
 from xformer.model import build
 from xformer.model.seq2seq import Seq2Seq
@@ -43,7 +44,7 @@ def load(folder: RunFolder, *, average: int | None = None, device: torch.device 
     wanted = config.decode.average if average is None else average
     (newest,) = checkpoints.last_checkpoints(folder.checkpoints, 1)
     heading = checkpoints.read_checkpoint(newest)[checkpoints.HEADER]
-    tokenizer = Tokenizer.load(folder.tokenizer)
+    tokenizer = load_tokenizer(folder.tokenizer)
     if heading["tokenizer_hash"] != tokenizer.digest:
         raise UserError(f"{folder.tokenizer}: not the tokenizer that {newest.name} was trained with")
     model = build(config.model, tokenizer.vocabulary)

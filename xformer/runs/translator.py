@@ -67,7 +67,7 @@ class Translator:
             raise UserError(f"{len(sources)} sources but {len(targets)} targets: give as many of both")
         model, tokenizer = self.trained.model, self.trained.tokenizer
         read = [cut(ids, model.max_source_length) for ids in tokenizer.encode(sources)]
-        written = tokenizer.encode(targets)
+        written = tokenizer.encode_target(targets)
         longest = model.max_target_length
         for number, ids in enumerate(written):
             if longest is not None and len(ids) + 1 > longest:
