@@ -78,6 +78,7 @@ def make_opus(folder: Path) -> tuple[Any, Any]:
             parameter.data += size * torch.randn_like(parameter)
     model.get_input_embeddings().weight.data *= 2
     model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
+    model.final_logits_bias[0, 0] += 4  # translations come to an end
     model.generation_config.update(num_beams=4, bad_words_ids=[[padding]], max_length=512)
     model.save_pretrained(folder)
     return model, transformers.MarianTokenizer.from_pretrained(folder)
