@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.study.folders import write_run
 from tests.system.commands import SMALL, Command, environment, words
 from xformer.config.compose import plan
 from xformer.errors import UserError
@@ -26,6 +27,7 @@ def test_an_output_without_unicode_has_question_marks(xformer: Command) -> None:
 
 @pytest.mark.parametrize("arguments", [DIFF, ("train", "-c", "job"), ("status", ".")])
 def test_a_full_disk_is_told_in_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    write_run(tmp_path)
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
             words(*arguments), cwd=tmp_path, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True
@@ -40,6 +42,7 @@ def test_a_full_disk_is_told_in_one_line(tmp_path: Path, arguments: tuple[str, .
 def test_a_reader_that_has_gone_ends_a_command_without_a_word(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
+    write_run(tmp_path)
     started = subprocess.Popen(
         words(*arguments), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -133,13 +133,13 @@ def test_a_run_without_a_checkpoint_is_refused(
     assert not (tmp_path / "maps.html").exists()
 
 
-@pytest.mark.parametrize("folder", ["nowhere", "empty"])
+@pytest.mark.parametrize(("folder", "wrong"), [("nowhere", "no such folder"), ("empty", "not a run folder")])
 def test_a_folder_that_is_no_run_is_refused(
-    tmp_path: Path, folder: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, folder: str, wrong: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty").mkdir()
     assert attend(tmp_path / folder, tmp_path / "maps.html", "--source", "x") == 2
-    assert f"{folder}: not a run folder" in capsys.readouterr().err
+    assert f"{folder}: {wrong}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
