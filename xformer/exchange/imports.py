@@ -28,7 +28,7 @@ from xformer.exchange.rows import Rows, arrange
 from xformer.exchange.tensors import read_tensors
 from xformer.files import replacing_folder
 from xformer.model.embedding import TYING
-from xformer.runs.folder import IMPORTED, RunFolder, Status
+from xformer.runs.folder import RunFolder, Status
 from xformer.training import checkpoints
 
 _NO_CORPUS = "none, as the run was imported (score it with --input and --reference)"
@@ -139,7 +139,7 @@ def _configuration(model: schema.Model, tokenizer: schema.Tokenizer) -> schema.C
         dump(
             dataclasses.replace(
                 config,
-                experiment=IMPORTED,
+                experiment=schema.IMPORTED,
                 changes=(),
                 seed=0,
                 model=model,

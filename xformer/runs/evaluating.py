@@ -17,7 +17,7 @@ from xformer.decoding.search import SearchSettings
 from xformer.errors import UserError
 from xformer.files import write_atomic, write_json
 from xformer.runs.evaluation import Evaluation, evaluate as evaluate_set
-from xformer.runs.folder import IMPORTED, RunFolder
+from xformer.runs.folder import RunFolder
 from xformer.runs.further_metrics import METRICS, Scored, target_language
 from xformer.runs.identity import decoding_hash
 from xformer.runs.opening import decoding, open_run
@@ -102,7 +102,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.join < 1:
         raise UserError(f"--join {options.join}: give 1 (lines as they are) or more")
     on_its_corpus = options.testset is None and options.input is None
-    if on_its_corpus and RunFolder(options.folder).config().experiment == IMPORTED:
+    if on_its_corpus and RunFolder(options.folder).config().experiment == schema.IMPORTED:
         raise UserError(
             f"{options.folder}: has no corpus, as it was imported; "
             "give --input FILE and --reference FILE, or --testset NAME and --langpair SOURCE-TARGET"

@@ -24,9 +24,6 @@ from xformer.files import read_json, write_atomic, write_json
 State = Literal["running", "finished", "diverged", "failed", "interrupted"]
 
 
-IMPORTED = schema.IMPORTED
-
-
 class BusyError(Exception):
     """Another process holds the run folder."""
 

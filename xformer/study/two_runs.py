@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from xformer.config import schema
 from xformer.config.changes import Difference, differences
 from xformer.errors import UserError
-from xformer.runs.folder import IMPORTED, RunFolder
+from xformer.runs.folder import RunFolder
 from xformer.scoring.counts import REFERENCE_LENGTH
 from xformer.study.collect import collect
 from xformer.study.metric import Metric, how_to_measure, splits_of
@@ -150,7 +151,7 @@ def _scores(run: Run, split: str) -> Scores:
 
 
 def _measuring(run: Run, split: str) -> str:
-    if run.experiment == IMPORTED:
+    if run.experiment == schema.IMPORTED:
         return "it has no corpus; `xformer evaluate RUN --input FILE --reference FILE` scores it on any text"
     return f"`{how_to_measure(Metric(split, 'bleu'), ())}` measures them"
 
