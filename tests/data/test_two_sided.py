@@ -6,24 +6,35 @@ import json
 from pathlib import Path
 
 import pytest
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
-from xformer.data.character_map import CharacterMap
 from xformer.data.tokenizer import CONTROL_NAMES, Tokenizer, train_tokenizer
 from xformer.data.tokenizer_file import load_tokenizer
-from xformer.data.two_sided import TwoSided
-from xformer.data.unigram import Unigram
+from xformer.data.two_sided import TwoSided, sentencepiece_of
 from xformer.data.vocabulary import BOS, EOS, PAD, UNK
 from xformer.errors import UserError
 
 NAMES = [*(CONTROL_NAMES[token] for token in sorted(CONTROL_NAMES)), "▁a", "b", "▁ab", ">>deu<<", "▁"]
 SOURCE = {"▁a": -1.0, "b": -1.0, "▁": -3.0}
 TARGET = {"▁ab": -1.0, "▁a": -1.0, "b": -3.0, "▁": -3.0, "c": -3.0}
+BYTES = {f"<0x{byte:02X}>": 0.0 for byte in range(256)}
+
+
+def model(scores: dict[str, float]) -> bytes:
+    """A unigram model of these log-probabilities; with the pieces of bytes among them, it cuts into those."""
+    made = ModelProto()
+    made.pieces.add(piece="<unk>", type=ModelProto.SentencePiece.UNKNOWN)
+    for piece, score in scores.items():
+        kind = ModelProto.SentencePiece.BYTE if piece in BYTES else ModelProto.SentencePiece.NORMAL
+        made.pieces.add(piece=piece, score=score, type=kind)
+    made.trainer_spec.byte_fallback = BYTES.keys() <= scores.keys()
+    made.normalizer_spec.name = "identity"
+    return bytes(made.SerializeToString())
 
 
 def sides(source: dict[str, float] = SOURCE, target: dict[str, float] = TARGET) -> TwoSided:
     """A tokenizer of the two."""
-    plain = CharacterMap(b"")
-    return TwoSided(NAMES, Unigram(source, plain), Unigram(target, plain))
+    return TwoSided(NAMES, sentencepiece_of(model(source)), sentencepiece_of(model(target)))
 
 
 def test_each_side_is_cut_in_its_way_and_read_with_the_same_names() -> None:
@@ -49,6 +60,15 @@ def test_a_code_at_the_beginning_is_one_token() -> None:
     assert both.encode([">>deu<< ab", ">>deu<<"]) == [[7, 4, 5], [7]]
     assert both.encode([">>nld<< ab"]) == [[UNK, 4, 5]]
     assert both.encode(["b >>nld<<", ">>"]) == [[8, 5, 8, UNK], [8, UNK]]
+
+
+def test_a_character_without_a_piece_may_be_bytes() -> None:
+    names = [*NAMES, "<0xC3>", "<0xA9>"]
+    cut = sentencepiece_of(model(SOURCE | BYTES))
+    both = TwoSided(names, cut, cut)
+    assert both.encode(["bé"]) == [[8, 5, 9, 10]]
+    assert both.decode([[8, 5, 9, 10, 5], [9]]) == ["béb", "\ufffd"]
+    assert [both.piece(token) for token in (5, 9, 10)] == [b"b", b"\xc3", b"\xa9"]
 
 
 def test_a_file_gives_it_back_with_its_digest(tmp_path: Path) -> None:
@@ -79,6 +99,9 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
         {"names": None},
         {"target": {}},
         {"source": 3},
+        {"source": ""},
+        {"target": "no base64"},
+        {"target": whole["target"][:-8]},
     ):
         path.write_text(json.dumps(whole | change))
         with pytest.raises(UserError, match=r"tokenizer\.json: not a tokenizer"):

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencepiece
 import torch
 
 os.environ["HF_HUB_OFFLINE"] = "1"
-sentencepiece = pytest.importorskip("sentencepiece")  # for tests only; requirements.lock has it
 transformers = pytest.importorskip("transformers")
 
 SOURCES = [
@@ -42,21 +42,21 @@ def pieces_of(lines: Sequence[str], **settings: Any) -> bytes:
     return model.getvalue()
 
 
-def make_opus(folder: Path) -> tuple[Any, Any]:
+def make_opus(folder: Path, **settings: Any) -> tuple[Any, Any]:
     """Write the folder; return its model and its tokenizer as `transformers` has them.
 
     As in published ones: the end is id 0, the unknown token 1, padding last; there are codes of languages,
-    and some pieces of the target have no id.
+    and some pieces of the target have no id. `settings` are those of SentencePiece.
     """
     folder.mkdir(parents=True)
-    (folder / "source.spm").write_bytes(pieces_of(SOURCES))
-    (folder / "target.spm").write_bytes(pieces_of(TARGETS))
+    (folder / "source.spm").write_bytes(pieces_of(SOURCES, **settings))
+    (folder / "target.spm").write_bytes(pieces_of(TARGETS, **settings))
     names = dict.fromkeys(["</s>", "<unk>"])
     for side in ("source", "target"):
         cut = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"{side}.spm"))
         names |= dict.fromkeys(cut.id_to_piece(number) for number in range(3, cut.get_piece_size()))
     for absent in "zW1":
-        del names[absent]
+        names.pop(absent, None)
     names |= dict.fromkeys([">>deu<<", ">>nld<<", "<pad>"])
     (folder / "vocab.json").write_text(json.dumps({name: token for token, name in enumerate(names)}))
     (folder / "tokenizer_config.json").write_text(

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sentencepiece import SentencePieceProcessor
+
 from xformer.data.tokenizer import CONTROL_NAMES, Tokenizer
-from xformer.data.two_sided import TwoSided
+from xformer.data.two_sided import TwoSided, sentencepiece_of
 from xformer.data.vocabulary import EOS
 from xformer.errors import UserError
 from xformer.exchange.folder import read_object
 from xformer.exchange.rows import Rows
-from xformer.exchange.sentencepiece import read_sentencepiece
 
 SIDES = ("source.spm", "target.spm")
 
@@ -40,7 +41,7 @@ class OpusTokenizer:
             )
         self._ids = self._read_ids()
         self._end, self._unknown = (self._control(key, name) for key, name in _CONTROLS.items())
-        self._source, self._target = (read_sentencepiece(folder / name) for name in SIDES)
+        self._source, self._target = (_side(folder / name) for name in SIDES)
 
     def unknown(self, folder: Path) -> int | None:
         """The id of the unknown token."""
@@ -81,3 +82,12 @@ class OpusTokenizer:
         if name not in self._ids:
             raise UserError(f"{self.path}: lacks {name}, the model's {key}")
         return self._ids[name]
+
+
+def _side(path: Path) -> SentencePieceProcessor:
+    try:
+        return sentencepiece_of(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UserError(f"{path}: {error}") from None
