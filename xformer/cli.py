@@ -9,6 +9,7 @@ from pathlib import Path
 
 from xformer import __version__, streams
 from xformer.errors import UserError
+from xformer.wording import counted
 
 EXAMPLES = """\
 examples:
@@ -78,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     train.epilog = EXAMPLES
     train.add_argument("-m", "--multirun", action="store_true", help="one run for each combination of a,b,c")
     train.add_argument("-c", "--cfg", choices=["job"], help="print the configuration and train nothing")
+    train.add_argument(
+        "--dry-run", action="store_true", help="print each run, its folder and what it lacks; train nothing"
+    )
     _add_overrides(train)
 
     inspect = command("inspect", _inspect, "sizes, parameters and cost of a configuration, without training")
@@ -242,6 +246,10 @@ def _train(options: argparse.Namespace) -> int:
     from xformer.config.compose import plan
 
     planned = plan(options.overrides, multirun=options.multirun, config_dir=options.config_dir)
+    if options.dry_run:
+        from xformer.runs.dry_run import dry_run
+
+        return dry_run(planned)
     from xformer.runs.launch import launch  # after the check, which should answer at once
 
     return launch(planned, options.overrides, config_dir=options.config_dir)
@@ -319,7 +327,7 @@ def _record(options: argparse.Namespace) -> int:
     from xformer.runs.record import record
 
     written = record(options.folder, options.out)
-    print(f"{len(written)} new records in {options.out}")
+    print(f"{counted(len(written), 'new record')} in {options.out}")
     return 0
 
 

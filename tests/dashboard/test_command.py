@@ -124,7 +124,7 @@ def test_runs_recorded_offline_are_named_with_what_sends_them(
     (made / "run-abc.wandb.synced").touch()  # one of the two was sent before
     main(["dashboard", str(runs)])
     said = capsys.readouterr().out
-    assert "sends 1 runs recorded offline" in said
+    assert "sends 1 run recorded offline" in said
     (first,) = runs.glob("table3/A_h1/*-s1-*/tracking/wandb/*")
     assert f"wandb sync --yes --project mine {first}" in said
 
@@ -164,7 +164,7 @@ def test_with_a_login_report_workspace_and_offline_runs_reach_the_server(runs: P
     with server() as kept:
         ended = sent(runs, kept.address)
         assert ended.returncode == 0, ended.stderr
-        assert "Sent: 1 runs recorded offline" in ended.stdout
+        assert "Sent: 1 run recorded offline" in ended.stdout
         assert any(made.glob("*.synced"))
         (run,) = {each["variables"]["name"] for each in kept.asked if "UpsertBucket" in each["query"]}
         assert run in made.name

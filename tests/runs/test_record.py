@@ -54,7 +54,7 @@ def test_a_run_that_lost_its_configuration_is_passed_over(trained: Path, tmp_pat
 def test_a_sweep_told_of_it_counts_the_run_as_done(records: Path, xformer: Command, tmp_path: Path) -> None:
     ended = xformer("train", "-m", "experiments=table3/base", "seed=1", *SMALL, "done_dir=records")
     assert ended.returncode == 0, ended.stderr
-    assert "1 runs: 1 skipped" in ended.stderr
+    assert "1 run: 1 skipped" in ended.stderr
     assert not (tmp_path / "runs" / "table3").exists()
     assert "finished" in xformer("report", "records").stdout
 

@@ -120,7 +120,3 @@ def test_differences_have_a_sign_and_true_minus() -> None:
 def test_a_p_value_is_never_zero() -> None:
     written = [text.p_value(p) for p in (0.0, 0.00099, 0.001, 0.0421, 0.123, 1.0)]
     assert written == ["<0.001", "<0.001", "0.001", "0.042", "0.12", "1.00"]
-
-
-def test_things_are_counted_in_words() -> None:
-    assert [text.counted(n, "row") for n in (0, 1, 2000)] == ["0 rows", "1 row", "2,000 rows"]

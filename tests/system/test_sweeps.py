@@ -32,6 +32,37 @@ def test_each_job_has_a_run_folder_of_its_own(
     assert sorted(path.name for path in tmp_path.iterdir()) == [place]
 
 
+def test_a_dry_run_says_what_each_run_lacks_and_starts_none(xformer: Command, tmp_path: Path) -> None:
+    def told(*arguments: str) -> list[str]:
+        ended = xformer("train", "-m", "experiments=table3/base", *SMALL, *arguments, "--dry-run")
+        assert ended.returncode == 0, ended.stderr
+        assert f"{len(ended.stdout.splitlines())} run" in ended.stderr
+        assert "nothing was started" in ended.stderr
+        return ended.stdout.splitlines()
+
+    first = told("seed=1,2")
+    assert [line.split()[:4] for line in first] == [["train", "table3/base", "seed", n] for n in "12"]
+    assert not list(tmp_path.rglob("config.yaml"))
+    assert xformer("train", "experiments=table3/base", *SMALL, "seed=1").returncode == 0
+    (run,) = (tmp_path / "runs" / "table3" / "base").iterdir()
+    second = told("seed=1,2")
+    assert second == [f"nothing     table3/base seed 1  runs/table3/base/{run.name} (finished)", first[1]]
+    assert told("seed=1", "decode.beam=2")[0].startswith("score again table3/base seed 1 ")
+    status = json.loads((run / "status.json").read_text())
+    (run / "status.json").write_text(json.dumps(status | {"state": "interrupted", "updates": 8}))
+    assert told("seed=1")[0].endswith("(interrupted, update 8 of 12)")
+    assert told("seed=1")[0].startswith("go on ")
+
+
+def test_a_dry_run_names_a_corpus_that_is_wrong(xformer: Command, tmp_path: Path) -> None:
+    files = ("data=files", "data.dir=.", "data.source=a", "data.target=b")
+    small = [word for word in SMALL if not word.startswith("data.")]
+    ended = xformer("train", *files, *small, "--dry-run")
+    assert ended.returncode == 2
+    assert ended.stdout.startswith("wrong       custom seed 1: ")
+    assert not list(tmp_path.rglob("failed"))
+
+
 def test_rows_with_wrong_data_are_recorded_and_the_others_go_on(xformer: Command, tmp_path: Path) -> None:
     text = "".join(f"word{i % 7} word{i % 5} word{i % 3}\n" for i in range(40))
     for name in ("train", "valid", "good"):

@@ -21,6 +21,7 @@ from xformer.runs.wandb_login import has_login
 from xformer.study.markdown import report_markdown
 from xformer.study.report import Report, build_report
 from xformer.study.run import Run
+from xformer.wording import counted
 
 FILE = "dashboard.json"
 PROJECT = "xformer"
@@ -62,7 +63,7 @@ def dashboard(folder: Path, project: str | None, entity: str | None, out: Path |
         return
     if records:
         send(records, target.project, target.entity)
-        print(f"Sent: {len(records)} runs recorded offline")
+        print(f"Sent: {counted(len(records), 'run')} recorded offline")
     _save(space, page)
 
 
@@ -141,7 +142,7 @@ def _how_to_send(folder: Path, target: Target, records: Sequence[Path]) -> str:
     ]
     if records:
         lines += [
-            f"which sends {len(records)} runs recorded offline too. To send only these:",
+            f"which sends {counted(len(records), 'run')} recorded offline too. To send only these:",
             f"  {shlex.join(sync_command(records[:1], target.project, target.entity))}"
             + (" …" if len(records) > 1 else ""),
         ]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from xformer.errors import UserError
 from xformer.study.run import Run
+from xformer.wording import counted
 
 
 def offline_records(runs: Sequence[Run]) -> list[Path]:
@@ -50,5 +51,6 @@ def send(records: Sequence[Path], project: str, entity: str | None) -> None:
             (line for line in said if "error" in line.lower()), said[-1] if said else "it said nothing"
         )
         raise UserError(
-            f"{len(left)} of {len(records)} runs recorded offline could not be sent: {wrong.strip()}"
+            f"{len(left)} of {counted(len(records), 'run')} recorded offline could not be sent: "
+            f"{wrong.strip()}"
         )

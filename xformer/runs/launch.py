@@ -24,6 +24,7 @@ from xformer.runs.outcome import FAILED, INTERRUPTED, Outcome, exit_code, summar
 from xformer.runs.record import done
 from xformer.runs.search import best, objective, to_go_on
 from xformer.runs.supervisor import supervise
+from xformer.wording import counted
 
 
 class SweepStopped(BaseException):
@@ -57,7 +58,7 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
     runs_dir = Path(planned.jobs[0].config.runs_dir).resolve()
     folder = runs_dir / ".sweeps" / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}-{os.getpid()}"
     _make(folder)
-    count = "a search" if planned.search else f"{len(planned.jobs)} runs"
+    count = "a search" if planned.search else counted(len(planned.jobs), "run")
     print(f"{count}, into {runs_dir}", file=sys.stderr)
     # Hydra reads its command line; a launcher ships these words to each job.
     sys.argv[1:] = ["--multirun", *overrides, search_path(config_dir), f"hydra.sweep.dir={quote(folder)}"]

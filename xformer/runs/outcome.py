@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from xformer.wording import counted
+
 Ending = Literal["finished", "diverged", "skipped", "failed", "wrong", "refused", "interrupted"]
 
 FINE, FAILED, WRONG, INTERRUPTED, PREEMPTED = 0, 1, 2, 130, 143
@@ -48,7 +50,8 @@ def summary(outcomes: Iterable[Outcome], planned: int) -> str:
         counts[outcome.ending] = counts.get(outcome.ending, 0) + 1
     if planned > len(outcomes):
         counts["not started"] = planned - len(outcomes)
-    lines = [f"{planned} runs: " + ", ".join(f"{count} {ending}" for ending, count in counts.items())]
+    told = ", ".join(f"{count} {ending}" for ending, count in counts.items())
+    lines = [f"{counted(planned, 'run')}: {told}"]
     for outcome in outcomes:
         if outcome.ending not in ("finished", "skipped"):
             where = f"\n      {outcome.folder}/log.txt" if outcome.folder else ""

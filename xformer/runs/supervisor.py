@@ -11,20 +11,18 @@ import dataclasses
 import signal
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from xformer.config import schema
-from xformer.data.prepare import prepare
 from xformer.errors import UserError
 from xformer.runs import process
 from xformer.runs.display import display_for
+from xformer.runs.due import due, place, recorded
 from xformer.runs.failures import forget_failure, record_failure
 from xformer.runs.folder import BusyError, RunFolder, Status
 from xformer.runs.following import follow
-from xformer.runs.identity import Identity, decoding_hash, identify, telling
+from xformer.runs.identity import Identity, telling
 from xformer.runs.nodes import Node, this_node
 from xformer.runs.outcome import Ending, Outcome
-from xformer.runs.record import done
 
 
 def supervise(
@@ -38,21 +36,14 @@ def supervise(
     began = time.monotonic()
     try:
         node = this_node(config.trainer.num_nodes)
-        prepared = prepare(config)
+        identity, folder = place(config)
     except UserError as error:
         if sweep:  # the outcome has the reason too, should the disk be full
             with contextlib.suppress(OSError):
                 record_failure(config, overrides, str(error))
         return _outcome(config, "wrong", reason=str(error))
     forget_failure(config)
-    identity = identify(
-        config,
-        data_hash=prepared.data_hash,
-        tokenizer_hash=prepared.tokenizer_hash,
-        data_name=prepared.corpus.name,
-    )
-    folder = RunFolder(Path(config.runs_dir) / config.experiment / identity.name)
-    if config.done_dir and (kept := done(Path(config.done_dir)).get(identity.name)):
+    if kept := recorded(config, identity):
         return _outcome(config, "skipped", reason=f"done, see {kept}")
     try:
         if node.number > 0:
@@ -92,11 +83,10 @@ class _Job:
 
     def run(self) -> Outcome:
         before = self.folder.status()
-        if before is not None and before.state == "diverged":
-            return self._ended("skipped", before.reason)
-        if before is not None and before.state == "finished" and (result := self.folder.result()):
-            if result.get("decoding_hash") == decoding_hash(self.config.decode):
-                return self._ended("skipped")
+        wanted = due(self.config, self.folder, before)
+        if wanted == "nothing":
+            return self._ended("skipped", before.reason if before else None)
+        if wanted == "score":
             return self._score_again()
         self.folder.freeze(self.config)
         self.folder.write_status(

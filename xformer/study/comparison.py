@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from xformer.study import text
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.contrast import Contrast
@@ -14,6 +13,7 @@ from xformer.study.statistics.intervals import Uncertainty, holm
 from xformer.study.statistics.pooled import Inconclusive, Pooled, uneven
 from xformer.study.statistics.power import smallest_effect
 from xformer.study.table import Row
+from xformer.wording import counted
 
 BASE = "table3/base"
 
@@ -66,8 +66,8 @@ class Comparison:
             return
         yield (
             f"{title}: standard deviation between seeds {self.pooled.deviation:.2g}, pooled over "
-            f"{text.counted(self.pooled.rows, 'row')} "
-            f"({text.counted(self.pooled.degrees_of_freedom, 'degree')} of freedom)."
+            f"{counted(self.pooled.rows, 'row')} "
+            f"({counted(self.pooled.degrees_of_freedom, 'degree')} of freedom)."
         )
         if self.differences:
             yield f"{title}: {self._visible()}"

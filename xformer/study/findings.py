@@ -15,6 +15,7 @@ from xformer.study.statistics.agreement import Agreement, spearman
 from xformer.study.statistics.pooled import Inconclusive
 from xformer.study.table import Table
 from xformer.study.verdicts import Verdict, judge
+from xformer.wording import counted
 
 # Those of the tables come first; the CSV has them all.
 COMPARED = (
@@ -124,6 +125,7 @@ def _diverged(table: Table) -> list[str]:
         lost = sum(run.state == "diverged" for run in row.runs)
         if lost and row.finished:
             lines.append(
-                f"{row.label}: {lost} of {lost + len(row.finished)} runs diverged; figures are of the others."
+                f"{row.label}: {lost} of {counted(lost + len(row.finished), 'run')} diverged; "
+                "figures are of the others."
             )
     return lines

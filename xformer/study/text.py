@@ -122,11 +122,6 @@ def p_value(value: float) -> str:
     return f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
 
 
-def counted(number: int, thing: str) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
 def correlation(value: float) -> str:
     """Two decimals, with a true minus: `−0.12`."""
     return f"{value:.2f}".replace("-", "−")

@@ -15,6 +15,7 @@ from rich.text import Text
 from xformer import streams
 from xformer.study import text
 from xformer.study.two_runs import TwoRuns, compare_runs
+from xformer.wording import counted
 
 
 def compare(left: Path, right: Path, split: str, as_json: bool, console: Console | None = None) -> int:
@@ -34,7 +35,7 @@ def two_runs_view(found: TwoRuns) -> RenderableType:
         Text(text.plain(f"right: {found.right.name}  {found.right.folder}")),
         Text("\nConfiguration", style="bold"),
         _configuration(found),
-        Text(f"\n{found.split}, {text.counted(found.sentences, 'sentence')}", style="bold"),
+        Text(f"\n{found.split}, {counted(found.sentences, 'sentence')}", style="bold"),
         _scores(found),
         *_tests(found),
     ]

@@ -22,6 +22,7 @@ from xformer.study.statistics.intervals import ALPHA, holm
 from xformer.study.statistics.pooled import Inconclusive
 from xformer.study.statistics.power import MOST_SEEDS, Design, seeds_needed
 from xformer.study.table import Row
+from xformer.wording import counted
 
 Outcome = Literal["supported", "contradicted", "within noise", "not run"]
 # The worst decides: one test that says no makes the claim false, whatever else is open.
@@ -205,7 +206,7 @@ def _diverged(question: Question, rows: dict[str, Row | None]) -> None:
         len({run.seed for run in row.runs if run.state == "diverged"}) for row in map(rows.get, lost) if row
     ]
     told = ", ".join(
-        f"{written} diverged with {text.counted(n, 'seed')}" for written, n in zip(lost, seeds, strict=True)
+        f"{written} diverged with {counted(n, 'seed')}" for written, n in zip(lost, seeds, strict=True)
     )
     if len(lost) == len(rows) or len(rows) > 2:
         raise _Unmeasured("not run", f"{told}, and has no figures to compare")

@@ -24,13 +24,14 @@ from xformer.study.measured import row_name
 from xformer.study.run import Run
 from xformer.study.sentences import Pair
 from xformer.study.table import Row, Table
-from xformer.study.text import counted, plain
+from xformer.study.text import plain
 from xformer.study.translations import side_by_side
 from xformer.study.verdicts import Verdict
 from xformer.study.web.cells import Grid, grid
 from xformer.study.web.gallery import Gallery
 from xformer.study.web.picker import Picker, picker
 from xformer.study.web.plots import galleries
+from xformer.wording import counted
 
 SENTENCES = 8  # of each pair of rows
 _PAIRS = 60  # of rows in one table
