@@ -147,6 +147,12 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, required=True, metavar="FILE", help=".html .png .pdf .svg .json or .npz"
     )
     attend.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
+    attend.add_argument(
+        "--kind", choices=["encoder", "decoder", "cross", "joint"],
+        help="only these; joint is that of a model with a single stack",
+    )  # fmt: skip
+    attend.add_argument("--layer", type=int, metavar="N", help="only this layer, counted from 1")
+    attend.add_argument("--head", type=int, metavar="N", help="only this head, counted from 1")
 
     export = command("export", _export, "a trained run in a format that other programs read (docs/export.md)")
     _add_run(export)

@@ -17,7 +17,7 @@ from PIL import Image
 from tests.attention_maps.models import made_up
 from tests.system.commands import environment
 from xformer.attention_maps.figure import _CELL, _LABEL_ROOM, DOTS_PER_INCH, draw, image
-from xformer.attention_maps.maps import TITLES, AttentionMaps
+from xformer.attention_maps.maps import TITLES, AttentionMaps, only
 
 
 def map_axes(figure: Figure) -> list:
@@ -73,6 +73,13 @@ def test_tokens_kinds_layers_heads_and_text_are_all_written(maps: AttentionMaps)
     assert first.get_title() == "head 1"
     assert first.get_ylabel() == "layer 1"
     assert [label.get_rotation() for label in last.get_xticklabels()] == [90.0] * 4
+
+
+def test_a_map_alone_has_the_models_numbers_and_the_size_of_a_slide() -> None:
+    figure = draw(only(made_up(), "decoder", 2, 3))
+    maps = [axes for axes in figure.axes if axes.images]
+    assert [(axes.get_title(), axes.get_ylabel()) for axes in maps] == [("head 3", "layer 2")]
+    assert maps[0].get_position().width * figure.get_figwidth() == pytest.approx(4)
 
 
 def test_no_label_is_cut_by_the_page_or_by_a_map(maps: AttentionMaps) -> None:

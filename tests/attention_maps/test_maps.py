@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from tests.attention_maps.models import OneStack, model_of, tokens
+from tests.attention_maps.models import OneStack, made_up, model_of, tokens
 from tests.model.configs import SMALL, VARIANTS
-from xformer.attention_maps.maps import cells, grids
+from xformer.attention_maps.maps import Kind, cells, grids, only
 from xformer.attention_maps.tokens import Pair
 from xformer.errors import UserError
 from xformer.model.recording import record_attention
@@ -82,6 +82,42 @@ def test_a_single_stack_gives_one_kind_over_both_sentences() -> None:
     assert (joint.weights_LHTS[:, :, :6, :6] > 0).all()
     assert (joint.weights_LHTS[:, :, :6, 6:] == 0).all()
     assert (np.triu(joint.weights_LHTS, 1)[:, :, 6:] == 0).all()
+
+
+def test_one_map_is_taken_out_with_its_numbers() -> None:
+    maps = made_up()
+    (one,) = only(maps, "cross", 2, 3).grids
+    assert (one.kind, one.first_layer, one.first_head, one.layers, one.heads) == ("cross", 2, 3, 1, 1)
+    assert np.array_equal(one.weights_LHTS[0, 0], maps.grids[2].weights_LHTS[1, 2])
+    by_head = only(maps, head=2).grids
+    assert [(grid.kind, grid.layers, grid.first_head) for grid in by_head] == [
+        ("encoder", 2, 2), ("decoder", 2, 2), ("cross", 2, 2),
+    ]  # fmt: skip
+    assert [grid.weights_LHTS.shape for grid in only(maps).grids] == [
+        grid.weights_LHTS.shape for grid in maps.grids
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer", "head", "said"),
+    [
+        (
+            "joint",
+            None,
+            None,
+            "--kind joint: the model has no such map; it has encoder (1–2 layers",
+        ),
+        (None, 3, None, "--layer 3: "),
+        ("cross", 1, 0, "--kind cross --layer 1 --head 0: "),
+        (None, None, -1, "--head -1: "),
+    ],
+)
+def test_a_map_that_is_not_there_is_named_with_those_that_are(
+    kind: Kind | None, layer: int | None, head: int | None, said: str
+) -> None:
+    with pytest.raises(UserError) as refusal:
+        only(made_up(), kind, layer, head)
+    assert str(refusal.value).startswith(said)
 
 
 def test_dropout_is_off_and_the_model_goes_on_as_it_was() -> None:

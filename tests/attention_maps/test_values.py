@@ -49,6 +49,7 @@ def test_npz_is_exact_and_needs_no_pickle() -> None:
         for grid in maps.grids:
             assert arrays[grid.kind].dtype == np.float32
             np.testing.assert_array_equal(arrays[grid.kind], grid.weights_LHTS)
+            assert arrays[f"{grid.kind}_first"].tolist() == [1, 1]
             assert arrays[f"{grid.kind}_queries"].tolist() == labels(grid.queries)
             assert arrays[f"{grid.kind}_keys"].tolist() == labels(grid.keys)
         assert arrays["source_ids"].tolist() == [token.id for token in maps.pair.source]

@@ -107,6 +107,12 @@ def test_the_command_writes_the_maps_of_a_trained_run(
     assert data["averaged_checkpoints"] == 2
     assert data["target"]["text"] == "ap kob"
     assert not data["target"]["translated"]
+    one = ("--kind", "cross", "--layer", "1", "--head", "2")
+    assert attend(trained, out, "--source", "la kob", *one) == 0
+    (entry,) = json.loads(out.read_text())["maps"]
+    assert (entry["kind"], entry["layer"], entry["head"]) == ("cross", 1, 2)
+    assert attend(trained, out, "--source", "la kob", "--layer", "2") == 2
+    assert "--layer 2: the model has no such map" in capsys.readouterr().err
 
 
 def test_what_is_cut_is_told_on_standard_error(

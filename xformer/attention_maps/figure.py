@@ -29,6 +29,7 @@ COLOURS = "Blues"
 
 _CELL = 0.15  # of one weight, where the page has room: a label of its own fits beside each
 _SMALLEST_MAP = 1.0  # so that short sentences do not give stamps
+_ALONE = 4.0  # a map that nothing stands beside, for a slide
 _SMALLEST_WIDTH = 6.0  # for the text at the top
 _LARGEST_PAGE = (40.0, 56.0)  # 6,000 × 8,400 dots, which every viewer still opens
 _GAP = 0.14  # between maps
@@ -116,7 +117,8 @@ def _cell_size(grids: Sequence[Grid], margin: float, foot: float) -> float:
         _LARGEST_PAGE[1] - _TOP - (foot + _HEADING) * len(grids) - _GAP * sum(grid.layers for grid in grids)
     )
     # Hundreds of layers or heads leave no room but for the gaps; the page is then larger after all.
-    return min(max(_CELL, _SMALLEST_MAP / longest), max(across, 8.0) / columns, max(down, 8.0) / rows)
+    smallest = _ALONE if sum(grid.layers * grid.heads for grid in grids) == 1 else _SMALLEST_MAP
+    return min(max(_CELL, smallest / longest), max(across, 8.0) / columns, max(down, 8.0) / rows)
 
 
 def _head(figure: Figure, maps: AttentionMaps, width: float, height: float) -> None:
@@ -166,9 +168,9 @@ def _frame(axes: Axes, block: _Layout, layer: int, head: int) -> None:
         spine.set(linewidth=0.5, color="0.6")
     every = math.ceil(_LABEL_ROOM / block.cell)
     if layer == 0:
-        axes.set_title(f"head {head + 1}", fontsize=8, pad=3)
+        axes.set_title(f"head {grid.first_head + head}", fontsize=8, pad=3)
     if head == 0:
-        axes.set_ylabel(f"layer {layer + 1}", fontsize=8)
+        axes.set_ylabel(f"layer {grid.first_layer + layer}", fontsize=8)
         axes.set_yticks(range(0, len(grid.queries), every), _names(grid.queries[::every]), parse_math=False)
     if layer == grid.layers - 1:
         axes.set_xticks(

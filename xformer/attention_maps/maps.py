@@ -6,7 +6,7 @@ L layers, H heads, T queries, S keys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -39,6 +39,8 @@ class Grid:
     keys: tuple[Token, ...]  # the columns: tokens at which it looks
     written: tuple[Token | None, ...]  # what the model is to write next, for queries of the target
     weights_LHTS: npt.NDArray[np.float32]
+    first_layer: int = 1  # the model's number of the first layer and head here
+    first_head: int = 1
 
     @property
     def layers(self) -> int:
@@ -116,6 +118,43 @@ def _grid(kind: Kind, pair: Pair, calls: Sequence[Recorded]) -> Grid:
         names = ", ".join(call.name for call in calls)
         raise ValueError(f"{names}: {weights_LHTS.shape[2:]} weights of {len(queries)} × {len(keys)} tokens")
     return Grid(kind, queries, keys, written, weights_LHTS)
+
+
+def only(
+    maps: AttentionMaps, kind: Kind | None = None, layer: int | None = None, head: int | None = None
+) -> AttentionMaps:
+    """The maps of one kind, one layer, one head, or what two or three of these have in common.
+
+    Layers and heads are counted from 1. Raises UserError where none of the maps is asked for.
+    """
+    found = []
+    for grid in maps.grids:
+        layers, heads = _range(layer, grid.layers), _range(head, grid.heads)
+        if kind in (None, grid.kind) and layers and heads:
+            weights_LHTS = grid.weights_LHTS[layers.start : layers.stop, heads.start : heads.stop]
+            found.append(
+                replace(
+                    grid,
+                    weights_LHTS=weights_LHTS,
+                    first_layer=layers.start + 1,
+                    first_head=heads.start + 1,
+                )
+            )
+    if not found:
+        there = ", ".join(
+            f"{grid.kind} (1–{grid.layers} layers, 1–{grid.heads} heads)" for grid in maps.grids
+        )
+        asked = {"--kind": kind, "--layer": layer, "--head": head}
+        words = " ".join(f"{option} {value}" for option, value in asked.items() if value is not None)
+        raise UserError(f"{words}: the model has no such map; it has {there}")
+    return replace(maps, grids=tuple(found))
+
+
+def _range(wanted: int | None, size: int) -> range:
+    """The places of what is wanted, counted from 0: all, one, or none where there is no such number."""
+    if wanted is None:
+        return range(size)
+    return range(wanted - 1, wanted) if 1 <= wanted <= size else range(0)
 
 
 def cells(found: Sequence[Grid]) -> int:

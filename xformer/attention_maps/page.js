@@ -122,8 +122,8 @@ function show() {
 }
 
 function describe() {
-  const { queries, keys, written, title } = grid();
-  const name = `${title}, layer ${shown.layer + 1}, head ${shown.head + 1}`;
+  const { queries, keys, written, title, first_layer, first_head } = grid();
+  const name = `${title}, layer ${first_layer + shown.layer}, head ${first_head + shown.head}`;
   at("name").textContent = name;
   at("map").setAttribute("aria-label", `${name}: ${queries.length} rows, ${keys.length} columns`);
   const next = written[shown.row];
@@ -172,19 +172,20 @@ function point(event) {
 // --- all maps -------------------------------------------------------------------------------
 
 function drawAll() {
-  const { layers, heads, queries, keys } = grid();
+  const { layers, heads, first_layer, first_head, queries, keys } = grid();
   const palette = colours();
   const scale = 68 / Math.max(queries.length, keys.length);
   const table = element("table", null, { role: "presentation" });
   const top = table.createTHead().insertRow();
   top.append(element("td", ""));
-  for (let head = 0; head < heads; head++) top.append(element("th", `head ${head + 1}`));
+  for (let head = 0; head < heads; head++) top.append(element("th", `head ${first_head + head}`));
   const body = table.createTBody();
   for (let layer = 0; layer < layers; layer++) {
     const row = body.insertRow();
-    row.append(element("th", `layer ${layer + 1}`));
+    row.append(element("th", `layer ${first_layer + layer}`));
     for (let head = 0; head < heads; head++) {
-      const button = element("button", null, { type: "button", "aria-label": `layer ${layer + 1}, head ${head + 1}` });
+      const name = `layer ${first_layer + layer}, head ${first_head + head}`;
+      const button = element("button", null, { type: "button", "aria-label": name });
       const canvas = element("canvas", null, { width: keys.length, height: queries.length, "aria-hidden": "true" });
       canvas.style.width = `${Math.max(4, keys.length * scale)}px`;
       canvas.style.height = `${Math.max(4, queries.length * scale)}px`;
@@ -235,12 +236,12 @@ function onArrows(target, move) {
 // --- controls -------------------------------------------------------------------------------
 
 function open(index) {
-  const { layers, heads } = data.grids[index];
+  const { layers, heads, first_layer, first_head } = data.grids[index];
   Object.assign(shown, { grid: index, row: 0, column: 0 });
   shown.layer = Math.min(shown.layer, layers - 1);
   shown.head = Math.min(shown.head, heads - 1);
-  for (const [id, count] of [["layer", layers], ["head", heads]]) {
-    at(id).replaceChildren(...Array.from({ length: count }, (_, i) => element("option", i + 1, { value: i })));
+  for (const [id, count, first] of [["layer", layers, first_layer], ["head", heads, first_head]]) {
+    at(id).replaceChildren(...Array.from({ length: count }, (_, i) => element("option", first + i, { value: i })));
     at(id).value = shown[id];
   }
   at("tip").hidden = true;

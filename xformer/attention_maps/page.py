@@ -50,6 +50,8 @@ def _packed(grid: Grid) -> dict[str, Any]:
         "title": TITLES[grid.kind],
         "layers": grid.layers,
         "heads": grid.heads,
+        "first_layer": grid.first_layer,
+        "first_head": grid.first_head,
         "queries": labels(grid.queries),
         "keys": labels(grid.keys),
         "border": grid.border,

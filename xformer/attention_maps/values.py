@@ -39,8 +39,8 @@ def as_json(maps: AttentionMaps) -> bytes:
     entries = [
         {
             "kind": grid.kind,
-            "layer": layer + 1,
-            "head": head + 1,
+            "layer": grid.first_layer + layer,
+            "head": grid.first_head + head,
             "queries": labels(grid.queries),
             "keys": labels(grid.keys),
             "weights": [
@@ -57,7 +57,8 @@ def as_json(maps: AttentionMaps) -> bytes:
 
 
 def as_npz(maps: AttentionMaps) -> bytes:
-    """For each kind: its weights (L, H, T, S) in float32, and KIND_queries (T,) and KIND_keys (S,).
+    """For each kind: its weights (L, H, T, S) in float32, KIND_queries (T,) and KIND_keys (S,), and in
+    KIND_first the model's numbers of the first layer and head.
 
     Beside them source_ids, target_ids and written_ids, and the text that `facts` has. Loads without pickle.
     """
@@ -74,6 +75,7 @@ def as_npz(maps: AttentionMaps) -> bytes:
     }
     for grid in maps.grids:
         arrays[grid.kind] = grid.weights_LHTS
+        arrays[f"{grid.kind}_first"] = np.array([grid.first_layer, grid.first_head])
         arrays[f"{grid.kind}_queries"] = np.array(labels(grid.queries))
         arrays[f"{grid.kind}_keys"] = np.array(labels(grid.keys))
     out = io.BytesIO()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from xformer.attention_maps.files import write_maps
-from xformer.attention_maps.maps import AttentionMaps, grids
+from xformer.attention_maps.maps import AttentionMaps, grids, only
 from xformer.attention_maps.tokens import Pair, pair
 from xformer.decoding.search import SearchSettings
 from xformer.decoding.translate import translate
@@ -21,7 +21,7 @@ def attend(options: argparse.Namespace) -> int:
     source = _line("--source", options.source)
     target = None if options.target is None else _line("--target", options.target)
     trained = load(RunFolder(options.folder), average=options.average)
-    maps = attention_maps(trained, source, target)
+    maps = only(attention_maps(trained, source, target), options.kind, options.layer, options.head)
     _tell_what_was_cut(maps.pair)
     write_maps(maps, options.out)
     print(options.out)
