@@ -26,6 +26,8 @@ def test_a_row_is_printed_under_the_tables_own_names(xformer: Command) -> None:
     assert sum(printed["parameters_by_part"].values()) == printed["parameters"]
     costs = printed["flops_per_source_token"], printed["flops_per_target_token"]
     assert printed["flops_per_training_token"] == 3 * sum(costs) / 2
+    assert printed["flops_of_training"] == 3 * sum(costs) * 25_000 * 100_000
+    assert printed["disk"] == {"checkpoint": 12 * printed["parameters"], "checkpoints_kept": 5}
     assert printed["key_value_cache"]["bytes"]["fp32"]["per_target_token"] == 6 * 8 * (16 + 64) * 4
     assert printed["training_memory"]["adam_moments"] == 8 * printed["parameters"]
     assert printed["tensors"]["blocks"][-1]["rows"][-1]["letters"] == ["B T W"]
@@ -37,7 +39,7 @@ def test_a_row_is_printed_under_the_tables_own_names(xformer: Command) -> None:
 def test_the_text_has_every_section(xformer: Command) -> None:
     ended = xformer("inspect", "model/position=learned", "trainer.precision=bf16")
     assert ended.returncode == 0, ended.stderr
-    headings = ("Parameters", "Floating-point operations", "Keys and values", "ESTIMATES", "Tensors",
+    headings = ("Parameters", "Floating-point operations", "Keys and values", "ESTIMATES", "Disk", "Tensors",
                 "Differences from the paper", "Left open by the paper", "every configuration")  # fmt: skip
     for heading in headings:
         assert heading in ended.stdout

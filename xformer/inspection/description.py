@@ -42,6 +42,12 @@ class Description:
         """Forward and backward pass, the mean of a source and a target token."""
         return self.flops.training(1, 1) // 2
 
+    @property
+    def flops_of_training(self) -> int:
+        """Of all updates, each as full as `batch.tokens_per_update` allows."""
+        tokens = self.config.batch.tokens_per_update
+        return self.flops.training(tokens, tokens) * self.config.trainer.updates
+
     def precisions(self) -> list[str]:
         """fp32, and the trainer's where it is another."""
         return list(dict.fromkeys(["fp32", self.config.trainer.precision]))
@@ -85,6 +91,11 @@ class Description:
             "flops_per_source_token": self.flops.source_token,
             "flops_per_target_token": self.flops.target_token,
             "flops_per_training_token": self.flops_per_training_token,
+            "flops_of_training": self.flops_of_training,
+            "disk": {
+                "checkpoint": self.memory.checkpoint,
+                "checkpoints_kept": self.config.trainer.keep_checkpoints,
+            },
             "key_value_cache": {
                 "sentence_tokens": SENTENCE,
                 "numbers": numbers,

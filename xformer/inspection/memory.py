@@ -44,6 +44,11 @@ class TrainingMemory:
     def total(self) -> int:
         return self.weights + self.gradients + self.adam_moments + self.activations + self.loss
 
+    @property
+    def checkpoint(self) -> int:
+        """What a checkpoint holds, on disk: the weights and Adam's moments."""
+        return self.weights + self.adam_moments
+
 
 @dataclass(frozen=True)
 class Kept:

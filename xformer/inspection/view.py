@@ -41,6 +41,7 @@ def description_view(description: Description) -> RenderableType:
             f"one micro-batch of {description.config.batch.tokens_per_device:,} tokens a side "
             f"(batch.tokens_per_device), in sentences of {SENTENCE} tokens.",
         ),
+        *section("Disk", _disk(description), "Beside the corpus, which runs share under cache_dir."),
         *section("Tensors, from token ids to logits", _shapes(description),
                   f"{LETTERS}. Sizes for two sentences: sources of {SOURCE[0]} and {SOURCE[1]} tokens, "
                   f"targets of {TARGET[0]} and {TARGET[1]}.",
@@ -88,6 +89,8 @@ def _costs(description: Description) -> Table:
     table.add_row(
         "training, forward and backward (mean of both sides)", f"{description.flops_per_training_token:,}"
     )
+    table.add_section()
+    table.add_row("all training, updates as full as can be", f"{description.flops_of_training:,}")
     return table
 
 
@@ -117,6 +120,17 @@ def _memory(description: Description) -> Table:
         table.add_row(name, f"{size:,}", f"{size / 2**20:,.1f}")
     table.add_section()
     table.add_row("total (estimate)", f"{memory.total:,}", f"{memory.total / 2**20:,.1f}", style="bold")
+    return table
+
+
+def _disk(description: Description) -> Table:
+    kept = description.config.trainer.keep_checkpoints
+    table = table_of("part", ">bytes", ">MiB")
+    for name, size in (
+        ("a checkpoint: weights, Adam's two moments", description.memory.checkpoint),
+        (f"the {kept} that stay (trainer.keep_checkpoints)", kept * description.memory.checkpoint),
+    ):
+        table.add_row(name, f"{size:,}", f"{size / 2**20:,.1f}")
     return table
 
 
