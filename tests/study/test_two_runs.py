@@ -109,7 +109,7 @@ def test_a_split_without_scores_is_refused_with_what_there_is(tmp_path: Path) ->
         compare_runs(left, left, "news")
 
 
-def test_an_imported_run_without_scores_is_scored_on_given_text(tmp_path: Path) -> None:
+def test_of_an_imported_run_its_training_is_not_known_and_given_text_scores_it(tmp_path: Path) -> None:
     left = write(tmp_path, "table3/base", outputs(1))
     for name in ("config.yaml", "status.json"):
         text = (left / name).read_text()
@@ -118,6 +118,10 @@ def test_an_imported_run_without_scores_is_scored_on_given_text(tmp_path: Path) 
                 '"table3/base"', '"imported"'
             )
         )
+    for experiment, keys in (("C_n2", {"model.layers"}), ("D_ls00", set[str]())):
+        both = compare_runs(left, write(tmp_path, f"table3/{experiment}", outputs(2)))
+        assert {each.key for each in both.changed} == keys
+        assert any("was imported" in note for note in both.notes)
     with pytest.raises(
         UserError, match=r"has no corpus; `xformer evaluate RUN --input FILE --reference FILE`"
     ):

@@ -11,6 +11,7 @@ from typing import Any
 
 from hydra import compose as hydra_compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override
 from hydra.errors import HydraException, OverrideParseException
@@ -72,24 +73,28 @@ def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | Non
     if config_dir is not None and not config_dir.is_dir():
         raise UserError(f"--config-dir {config_dir}: no such folder")
     register_resolvers()
-    extra = [search_path(config_dir)]
-    try:
-        with initialize_config_dir(version_base="1.3", config_dir=str(config_root() / "conf")):
-            single = _single_values(overrides)
-            master = _composed(single, extra)
-            if not multirun and master.hydra.mode is not RunMode.MULTIRUN:
-                if len(single) < len(overrides):  # Hydra says which value is ambiguous
-                    _composed(overrides, extra)
-                return Plan((_job(master, overrides),), sweep=False, hydra=master.hydra)
-            jobs = []
-            for words in _points(master, overrides):
-                try:
-                    jobs.append(_job(_composed(words, extra), words))
-                except UserError as error:
-                    raise UserError(f"{error}\n(in the job {' '.join(words)}; nothing was started)") from None
-            return Plan(tuple(jobs), sweep=True, hydra=master.hydra)
-    except (HydraException, OmegaConfBaseException, ValueError) as error:
-        raise UserError(_explain(error, config_dir)) from None
+    with initialize_config_dir(version_base="1.3", config_dir=str(config_root() / "conf")):
+        try:
+            return _planned(overrides, [search_path(config_dir)], multirun)
+        except (HydraException, OmegaConfBaseException, ValueError) as error:
+            raise UserError(_explain(error, config_dir)) from None
+
+
+def _planned(overrides: list[str], extra: list[str], multirun: bool) -> Plan:
+    """Raises UserError, or what Hydra and OmegaConf raise on purpose."""
+    single = _single_values(overrides)
+    master = _composed(single, extra)
+    if not multirun and master.hydra.mode is not RunMode.MULTIRUN:
+        if len(single) < len(overrides):  # Hydra says which value is ambiguous
+            _composed(overrides, extra)
+        return Plan((_job(master, overrides),), sweep=False, hydra=master.hydra)
+    jobs = []
+    for words in _points(master, overrides):
+        try:
+            jobs.append(_job(_composed(words, extra), words))
+        except UserError as error:
+            raise UserError(f"{error}\n(in the job {' '.join(words)}; nothing was started)") from None
+    return Plan(tuple(jobs), sweep=True, hydra=master.hydra)
 
 
 def _composed(words: list[str], extra: list[str]) -> DictConfig:
@@ -208,11 +213,6 @@ def _gives_several(word: str) -> bool:
 # Engines and searches that are packages of their own, and the extra that installs each.
 _EXTRAS = {"ray": "ray", "submitit": "slurm", "optuna": "search"}
 
-_GROUPS_OF_HYDRA = {
-    "hydra/launcher": ("basic", "gpus", "joblib", "ray", "slurm", "submitit_local", "submitit_slurm"),
-    "hydra/sweeper": ("basic", "optuna"),
-}
-
 
 def _no_such_choice(path: str, config_dir: Path | None = None) -> str:
     """What to choose instead, for `experiments/table3/A_h3` and the like, from the files there are."""
@@ -221,9 +221,9 @@ def _no_such_choice(path: str, config_dir: Path | None = None) -> str:
         if path.startswith(("hydra/launcher/", "hydra/sweeper/")) and package in path:
             return f"{path}: is not installed; pip install 'xformer[{extra}]' (docs/engines.md)"
     parts = PurePosixPath(path)
-    if str(parts.parent) in _GROUPS_OF_HYDRA:  # those of its plugins are no files of ours
-        known = ", ".join(_GROUPS_OF_HYDRA[str(parts.parent)])
-        return f"{parts.parent}={parts.name}: no such choice; there are: {known}"
+    if parts.parts[0] == "hydra":  # those of its plugins are no files of ours
+        known = GlobalHydra.instance().config_loader().get_group_options(str(parts.parent))
+        return f"{parts.parent}={parts.name}: no such choice; there are: {', '.join(known)}"
     groups = [each for each in parts.parents if each.name]
     if parts.parts[0] in ("experiments", "sweeps"):  # which have sub-folders
         groups = groups[-1:]

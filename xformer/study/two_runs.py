@@ -28,6 +28,7 @@ from xformer.study.translations import Output, output_of, scores_of
 
 SENTENCES = 10
 _PLACES = ("runs_dir", "cache_dir")  # where a run lies is no part of what it is
+_IMPORTED = ("model.", "tokenizer.", "decode.")  # keys of an imported run that are known
 _ALIASES = {"valid": "dev"}
 
 
@@ -117,13 +118,20 @@ def compare_runs(left: Path, right: Path, split: str = "test", sentences: int = 
         right=runs[1],
         split=split,
         sentences=len(ours),
-        changed=tuple(each for each in differences(*configs) if each.key not in _PLACES),
+        changed=tuple(each for each in differences(*configs) if _tells(each.key, runs)),
         scores=tuple(_compared(split, runs, scored)),
         bootstrap=paired_bootstrap(theirs, ours),
         randomisation=approximate_randomisation(theirs, ours),
         pairs=largest_differences(*outputs, sentences),
         notes=tuple(_notes(runs)),
     )
+
+
+def _tells(key: str, runs: tuple[Run, Run]) -> bool:
+    """Whether a difference in this key is one between the runs."""
+    if any(run.experiment == schema.IMPORTED for run in runs):
+        return key.startswith(_IMPORTED)
+    return key not in _PLACES
 
 
 def _run(folder: Path) -> Run:
@@ -208,6 +216,9 @@ def _notes(runs: tuple[Run, Run]) -> Iterator[str]:
     )
     if _other_tokenizers(runs):
         yield "Perplexities are left out: the two cut text differently, so theirs are of different units."
+    for run in runs:
+        if run.experiment == schema.IMPORTED:
+            yield f"{run.folder.name} was imported: how and on what it was trained is not known."
     unequal = [
         (run.result.data_hash if run.result else None, run.setting.data, run.setting.decoder) for run in runs
     ]
