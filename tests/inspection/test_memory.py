@@ -11,7 +11,7 @@ import torch
 from tests.model.configs import EXPLICIT, FUSED, VARIANTS
 from xformer.config.compose import compose
 from xformer.inspection import notation
-from xformer.inspection.memory import kept_for_backward, training_device, training_memory
+from xformer.inspection.memory import kept_for_backward, training_memory
 from xformer.model import build
 from xformer.training import precision
 from xformer.training.optimizer import build_adam
@@ -105,8 +105,3 @@ def test_a_gpu_keeps_a_byte_for_each_number_that_dropout_has_seen():
     assert on_gpu.count(1) == dropouts
     assert len(on_gpu) == len(on_cpu)
     assert 1 not in on_cpu
-
-
-def test_the_device_is_the_one_that_is_asked_for():
-    assert training_device(compose(["trainer.accelerator=gpu"]).trainer).type == "cuda"
-    assert training_device(compose(["trainer.accelerator=cpu"]).trainer).type == "cpu"

@@ -14,10 +14,11 @@ from xformer.config.sizes.flops import SENTENCE, Flops, flops
 from xformer.inspection.blank import blank
 from xformer.inspection.deviations import Deviation, LeftOpen, deviations, left_open, misdeclared
 from xformer.inspection.key_values import BYTES, KeyValues, key_values
-from xformer.inspection.memory import TrainingMemory, training_device, training_memory
+from xformer.inspection.memory import TrainingMemory, training_memory
 from xformer.inspection.paper import Always, knowledge
 from xformer.inspection.shapes import SOURCE, TARGET, Block, readable, shape_table
 from xformer.model.counting import counted_parameters
+from xformer.training.device import training_device
 
 
 @dataclass(frozen=True)

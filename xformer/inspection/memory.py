@@ -27,6 +27,7 @@ from xformer.model.dropout import Dropout
 from xformer.model.kernel_choice import choose
 from xformer.model.kernels import explicit
 from xformer.training import precision
+from xformer.training.device import training_device
 from xformer.training.objective import chunk_rows
 
 
@@ -82,12 +83,6 @@ def training_memory(config: schema.Config, parameters: int) -> TrainingMemory:
         activations=sum(each.nbytes(sizes) for each in kept_for_backward(config, device)),
         loss=_loss(config, sizes, device),
     )
-
-
-def training_device(trainer: schema.Trainer) -> torch.device:
-    """Where training would run on this machine."""
-    gpu = trainer.accelerator == "gpu" or (trainer.accelerator == "auto" and torch.cuda.is_available())
-    return torch.device("cuda" if gpu else "cpu")
 
 
 def kept_for_backward(config: schema.Config, device: torch.device) -> list[Kept]:

@@ -15,6 +15,7 @@ from xformer.runs.reporter import Reporter, Stop
 from xformer.runs.result import result
 from xformer.runs.tracking import Sample, Tracker, pick
 from xformer.runs.trained import load
+from xformer.training.device import training_device
 from xformer.training.fit import Outcome, Progress, fit
 
 log = logging.getLogger("xformer")
@@ -77,7 +78,7 @@ def _score(
     stop: Stop,
     tracker: Tracker,
 ) -> None:
-    trained = load(folder)
+    trained = load(folder, device=training_device(folder.config().trainer))
     scored: dict[str, Evaluation] = {}
     for name, split in (("dev", "valid"), ("test", "test")):
         reporter.write(phase=f"scoring {name}", updates=outcome.updates)

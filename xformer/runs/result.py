@@ -47,7 +47,7 @@ def result(
         "commit": commit(),
         "versions": {"xformer": __version__, "python": platform.python_version()}
         | {name: version(name) for name in LIBRARIES},
-        "device": device_name(),
+        "device": device_name(next(trained.model.parameters()).device),
         "parameters": counted,
         "parameters_closed_form": sum(parameters(config.model, vocabulary).values()),
         # One forward pass, the mean of a source and a target token; training costs three times as much.
@@ -68,10 +68,10 @@ def result(
     } | {name: evaluation.summary() for name, evaluation in evaluations.items()}  # fmt: skip
 
 
-def device_name() -> str:
+def device_name(device: torch.device) -> str:
     """The GPU, or the processor and its threads."""
-    if torch.cuda.is_available():
-        return torch.cuda.get_device_name()
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
     return f"{_processor()}, {torch.get_num_threads()} threads"
 
 

@@ -22,6 +22,7 @@ from lightning.pytorch.strategies import DDPStrategy
 from xformer.config import schema
 from xformer.errors import UserError
 from xformer.training.checkpoint_io import AtomicCheckpointIO
+from xformer.training.device import training_device
 from xformer.training.ranks import Ranks
 
 
@@ -38,10 +39,9 @@ def find_ranks(settings: schema.Trainer) -> Ranks:
             f"processes under torchrun; here is {world}. `xformer train` starts them by itself."
         )
     rank, local_rank = (int(os.environ[name]) if world > 1 else 0 for name in ("RANK", "LOCAL_RANK"))
-    present = torch.cuda.device_count()
-    if settings.accelerator == "cpu" or (settings.accelerator == "auto" and present == 0):
+    if training_device(settings).type == "cpu":
         return Ranks(rank, world, torch.device("cpu"))
-    if present < local_world(settings):
+    if (present := torch.cuda.device_count()) < local_world(settings):
         raise UserError(
             f"trainer.accelerator={settings.accelerator} trainer.devices={settings.devices}: this machine "
             f"has {present} GPUs that PyTorch can use; ask for fewer, or for trainer.accelerator=cpu"
