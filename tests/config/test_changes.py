@@ -13,7 +13,6 @@ from omegaconf import OmegaConf
 from xformer.config import schema
 from xformer.config.changes import (
     ABSENT,
-    BASE,
     Difference,
     at_scale,
     base_of,
@@ -38,7 +37,7 @@ def composed(experiment: str) -> Job:
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_an_experiment_differs_from_its_base_only_in_what_it_declares(experiment: str) -> None:
-    job, base = composed(experiment), composed(base_of(experiment) or BASE)
+    job, base = composed(experiment), composed(base_of(experiment) or schema.BASE)
     for scale in ("paper", "tiny"):
         assert undeclared(at_scale(job, scale), at_scale(base, scale).config) == []
 
@@ -46,7 +45,10 @@ def test_an_experiment_differs_from_its_base_only_in_what_it_declares(experiment
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_an_experiment_declares_nothing_that_it_leaves_as_it_was(experiment: str) -> None:
     job = at_scale(composed(experiment), "paper").config
-    bases = (base_of(experiment) or BASE, BASE)  # a file that builds on another may repeat its changes
+    bases = (
+        base_of(experiment) or schema.BASE,
+        schema.BASE,
+    )  # a file that builds on another may repeat its changes
     changed = [each for base in bases for each in differences(at_scale(composed(base), "paper").config, job)]
     for declared in job.changes:
         assert any(covers(declared, each.key) for each in changed), declared

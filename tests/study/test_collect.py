@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from tests.study.folders import config, result, scores, write_failed, write_json
 from xformer.config.compose import compose
 from xformer.config.validate import dump
 from xformer.errors import UserError
+from xformer.runs.folder import RunFolder, held
 from xformer.study.collect import collect
 from xformer.study.run import Run
 
@@ -24,12 +27,6 @@ from xformer.study.run import Run
 def only(root: Path) -> Run:
     (run,) = collect(root)
     return run
-
-
-def dead_pid() -> int:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
 
 
 def test_a_finished_run_is_read_whole(tmp_path: Path) -> None:
@@ -67,11 +64,24 @@ def test_an_unfinished_run_keeps_its_state_and_reason(tmp_path: Path, state: str
 
 
 def test_a_running_run_whose_process_has_gone_is_lost(tmp_path: Path) -> None:
-    write_run(tmp_path, seed=1, state="running", host=socket.gethostname(), pid=dead_pid())
-    write_run(tmp_path, seed=2, state="running", host=socket.gethostname(), pid=os.getpid())
-    write_run(tmp_path, seed=3, state="running", host="elsewhere.invalid", pid=dead_pid())
-    write_run(tmp_path, seed=4, state="running", host=socket.gethostname(), pid=10**15)
-    assert [run.state for run in collect(tmp_path)] == ["lost", "running", "running", "lost"]
+    here = {"state": "running", "host": socket.gethostname(), "pid": os.getpid()}  # a number given out again
+    write_run(tmp_path, seed=1, **here)
+    lives = write_run(tmp_path, seed=2, **here)
+    write_run(tmp_path, seed=3, **here | {"host": "elsewhere.invalid"})
+    (write_run(tmp_path, seed=4, **here) / ".lock").touch()
+    with RunFolder(lives).claim():
+        assert [run.state for run in collect(tmp_path)] == ["lost", "running", "running", "lost"]
+    assert [run.state for run in collect(tmp_path)] == ["lost", "lost", "running", "lost"]
+
+
+def test_looking_at_a_run_does_not_keep_another_process_from_it(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, state="running", host=socket.gethostname())
+    (folder / ".lock").touch()
+    with open(folder / ".lock") as looked_at:
+        fcntl.flock(looked_at, fcntl.LOCK_SH)
+        threading.Timer(0.03, looked_at.close).start()
+        with RunFolder(folder).claim():
+            assert held(folder)
 
 
 def test_folders_that_begin_with_a_dot_are_passed_over(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from xformer.attention_maps.tokens import Pair, Token
+from xformer.decoding.translate import evaluating
 from xformer.errors import UserError
 from xformer.model.attention import CrossAttention
 from xformer.model.recording import Recorded, record_attention
@@ -76,16 +77,10 @@ def grids(model: nn.Module, pair: Pair) -> tuple[Grid, ...]:
     The model is called as in training, with one source (1, S), a mask of ones and one target (1, T), in
     evaluation mode and without gradients. Raises UserError where weights are not numbers.
     """
-    device = next(model.parameters()).device
-    source_1S = torch.tensor([[token.id for token in pair.source]], device=device)
-    target_1T = torch.tensor([[token.id for token in pair.target]], device=device)
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad(), record_attention(model) as calls:
-            model(source_1S, torch.ones_like(source_1S, dtype=torch.bool), target_1T)
-    finally:
-        model.train(training)
+    with evaluating(model) as device, torch.no_grad(), record_attention(model) as calls:
+        source_1S = torch.tensor([[token.id for token in pair.source]], device=device)
+        target_1T = torch.tensor([[token.id for token in pair.target]], device=device)
+        model(source_1S, torch.ones_like(source_1S, dtype=torch.bool), target_1T)
     return tuple(
         _grid(kind, pair, found)
         for kind in TITLES

@@ -21,7 +21,6 @@ from xformer.config.compose import Job, compose_job, from_hydra
 from xformer.config.locations import config_root
 from xformer.config.validate import dump
 
-BASE = "table3/base"
 ABSENT = "–"
 """Stands for the value of a key that only the other configuration has."""
 
@@ -87,7 +86,7 @@ def base_of(experiment: str, config_dir: Path | None = None) -> str | None:
             if isinstance(entry, str) and entry != "_self_":
                 return str((PurePosixPath("/experiments") / entry).relative_to("/experiments"))
         break
-    return None if experiment == BASE else BASE
+    return None if experiment == schema.BASE else schema.BASE
 
 
 def undeclared_changes(

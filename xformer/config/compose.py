@@ -136,7 +136,9 @@ def from_hydra(composed: DictConfig, choices: Mapping[str, Any], overrides: Sequ
         raise UserError(_explain(error)) from None
     # A run that names no experiment is not a row of a table, even where it equals one.
     named = any(re.match(r"\+*experiments=", word) for word in overrides)
-    config = validate({**plain, "experiment": _named(str(choices["experiments"])) if named else "custom"})
+    config = validate(
+        {**plain, "experiment": _named(str(choices["experiments"])) if named else schema.CUSTOM}
+    )
     return replace(config, model=matched(config.model, config.tokenizer.vocabulary))
 
 

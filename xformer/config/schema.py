@@ -27,8 +27,14 @@ from xformer.config.values import (
 
 Precision = Literal["fp32", "bf16", "fp64"]
 
+BASE = "table3/base"
+"""The experiment that all others are compared with."""
+
 IMPORTED = "imported"
 """The experiment of a run that was made of another program's model."""
+
+CUSTOM = "custom"
+"""The experiment of a run whose command named none."""
 
 
 @settings

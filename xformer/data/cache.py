@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 from filelock import AcquireReturnProxy, FileLock, Timeout
 
 from xformer.errors import UserError
+from xformer.files import replacing_folder
 
 _log = logging.getLogger(__name__)
 
@@ -66,11 +65,5 @@ def _lock(folder: Path) -> AcquireReturnProxy[FileLock]:
 def _replace(folder: Path, build: Callable[[Path], None]) -> None:
     for abandoned in folder.parent.glob(f".{folder.name}.*.partial"):  # by a process that was killed
         shutil.rmtree(abandoned, ignore_errors=True)
-    work = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".partial"))
-    try:
+    with replacing_folder(folder) as work:
         build(work)
-        work.chmod(0o755)  # mkdtemp's 0700 would shut out the others who share a cache
-        shutil.rmtree(folder, ignore_errors=True)
-        os.rename(work, folder)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)

@@ -11,7 +11,6 @@ from typing import Any
 from xformer.config import schema
 from xformer.config.changes import (
     ABSENT,
-    BASE,
     Difference,
     at_scale,
     base_of,
@@ -95,10 +94,10 @@ def left_open(config: schema.Config) -> list[LeftOpen]:
 def misdeclared(job: Job, config_dir: Path | None = None) -> list[Difference]:
     """What the experiment's file changes without declaring it, under the other overrides of the command."""
     experiment = job.config.experiment
-    if experiment == "custom" or (base := base_of(experiment, config_dir)) is None:
+    if experiment == schema.CUSTOM or (base := base_of(experiment, config_dir)) is None:
         return []
     others = [word for word in job.overrides if not word.lstrip("+").startswith("experiments=")]
-    if base == BASE and config_dir is None and all(word.startswith("scale=") for word in others):
+    if base == schema.BASE and config_dir is None and all(word.startswith("scale=") for word in others):
         return undeclared(job, at_scale(_base(), job.config.scale.name).config)  # composing takes longer
     theirs = compose_job([f"experiments={base}", *others], config_dir=config_dir)
     return undeclared(job, theirs.config)
@@ -111,7 +110,7 @@ def paper_config() -> schema.Config:
 
 @cache
 def _base() -> Job:
-    return compose_job([f"experiments={BASE}"])
+    return compose_job([f"experiments={schema.BASE}"])
 
 
 def _cause(key: str, job: Job, misdeclared: Sequence[Difference], *, exists: bool) -> str:

@@ -29,6 +29,15 @@ class DecoderOnly(Seq2Seq):
         super().__init__(config, vocabulary)
         self.decoder = SelfStack(config, decoder(config), SelfLayer)
 
+    @property
+    def max_source_length(self) -> int | None:
+        both = self.decoder.position.max_length
+        return both and both // 2
+
+    @property
+    def max_target_length(self) -> int | None:
+        return self.max_source_length
+
     def forward(self, source_BS: Tensor, source_mask_BS: Tensor, target_in_BT: Tensor) -> Tensor:
         S, T = source_BS.shape[1], target_in_BT.shape[1]
         span = Span(run_on(source_mask_BS, T), S + T)

@@ -23,6 +23,14 @@ class EncoderDecoder(Seq2Seq):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
 
+    @property
+    def max_source_length(self) -> int | None:
+        return self.encoder.position.max_length
+
+    @property
+    def max_target_length(self) -> int | None:
+        return self.decoder.position.max_length
+
     def forward(self, source_BS: Tensor, source_mask_BS: Tensor, target_in_BT: Tensor) -> Tensor:
         mask = padding_mask(source_mask_BS)
         memory_BSD = self.encoder.encode(self.embedding.source(source_BS), mask)

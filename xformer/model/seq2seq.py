@@ -25,19 +25,16 @@ class Seq2Seq(nn.Module, ABC):
     def __init__(self, config: schema.Model, vocabulary: int) -> None:
         super().__init__()
         self.embedding = Embedding(config, vocabulary)
-        self._max_length = (
-            config.position.max_length if isinstance(config.position, schema.LearnedPosition) else None
-        )
 
     @property
+    @abstractmethod
     def max_source_length(self) -> int | None:
         """Longest source, its end token included, that has positions; None without such a limit."""
-        return self._max_length
 
     @property
+    @abstractmethod
     def max_target_length(self) -> int | None:
         """Longest target, its end token included, that has positions; None without such a limit."""
-        return self._max_length
 
     @abstractmethod
     def forward(self, source_BS: Tensor, source_mask_BS: Tensor, target_in_BT: Tensor) -> Tensor:

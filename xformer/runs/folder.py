@@ -24,6 +24,9 @@ from xformer.files import read_json, write_atomic, write_json
 State = Literal["running", "finished", "diverged", "failed", "interrupted"]
 
 
+_LOOKS, _SECONDS_OF_A_LOOK = 5, 0.02
+
+
 class BusyError(Exception):
     """Another process holds the run folder."""
 
@@ -155,7 +158,7 @@ class RunFolder:
         descriptor = os.open(self.path / name, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _lock(descriptor)
             except BlockingIOError:
                 holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
                 raise BusyError(f"{self.path}: is being run by {holder}; wait for it or stop it") from None
@@ -164,6 +167,27 @@ class RunFolder:
             yield descriptor
         finally:
             os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Raises BlockingIOError where another process holds the lock, and not just looks at it (`held`)."""
+    for _ in range(_LOOKS):
+        with contextlib.suppress(BlockingIOError):
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(_SECONDS_OF_A_LOOK)
+    return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def held(folder: Path) -> bool:
+    """Whether some process holds the run of a folder, by its lock, which none outlives."""
+    try:
+        with open(folder / ".lock") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 @cache

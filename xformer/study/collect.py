@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from xformer.errors import UserError
+from xformer.runs.folder import held
 from xformer.runs.identity import telling
-from xformer.runs.machine import alive
 from xformer.runs.record import unpacked
 from xformer.runs.walk import NAME, run_folders
 from xformer.study import records
@@ -45,8 +45,9 @@ def _read_run(folder: Path, root: Path) -> Run:
         problems.extend(_contradictions(status, config, result))
     state: State = "unreadable" if problems or status is None else status.state
     reason = "; ".join(problems) or (status and status.reason) or ""
-    if state == "running" and status is not None and _gone(status):
-        state, reason = "lost", f"process {status.pid} is no longer there"
+    here = status is not None and status.host == socket.gethostname()  # of other machines nothing is known
+    if state == "running" and here and not held(folder):
+        state, reason = "lost", "the process that ran it is no longer there"
     named = NAME.fullmatch(folder.name)
     row_hash = (status and status.row_hash) or (result and result.row_hash)
     return Run(
@@ -109,11 +110,6 @@ def _experiment(folder: Path, root: Path, status: StatusFile | None, config: Con
     if status is not None and status.experiment:
         return status.experiment
     return folder.relative_to(root).parent.as_posix() if folder != root else folder.parent.name
-
-
-def _gone(status: StatusFile) -> bool:
-    """Whether the process of a run of this host has ended; of other hosts nothing can be known."""
-    return status.pid is not None and status.host == socket.gethostname() and not alive(status.pid)
 
 
 def _read_failed(path: Path) -> Run:

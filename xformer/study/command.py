@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 
+from xformer.config.schema import CUSTOM
 from xformer.study.run import Run
 from xformer.study.text import plain
-
-CUSTOM = "custom"  # what a run is called whose command named no experiment
 
 
 def command_of(run: Run) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
+from xformer.config.schema import BASE
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.contrast import Contrast
@@ -14,8 +15,6 @@ from xformer.study.statistics.pooled import Inconclusive, Pooled, uneven
 from xformer.study.statistics.power import smallest_effect
 from xformer.study.table import Row
 from xformer.wording import counted
-
-BASE = "table3/base"
 
 
 def is_base(row: Row) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from xformer.config.schema import BASE
 from xformer.study import text
 from xformer.study.claims import Claim
-from xformer.study.comparison import BASE, Comparison, compare
+from xformer.study.comparison import Comparison, compare
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.agreement import Agreement, spearman

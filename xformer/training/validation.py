@@ -18,7 +18,7 @@ from xformer.config import schema
 from xformer.data.batch import Batch, evaluation_batches
 from xformer.data.prepare import EvaluationSet, Prepared
 from xformer.decoding.search import SearchSettings
-from xformer.decoding.translate import translate
+from xformer.decoding.translate import evaluating, translate
 from xformer.errors import Stopped
 from xformer.model.seq2seq import Seq2Seq
 from xformer.scoring.corpus import score
@@ -43,11 +43,9 @@ def negative_log_likelihood(
     `between` is called before each batch. Where a model has positions for part of a sentence only, what
     it can read is read and what it can predict is counted.
     """
-    device = next(model.parameters()).device
-    training = model.training
-    model.eval()
-    total, tokens = torch.zeros((), dtype=torch.float64, device=device), 0
-    try:
+    tokens = 0
+    with evaluating(model) as device:
+        total = torch.zeros((), dtype=torch.float64, device=device)
         for batch in batches:
             between()
             source, target = slice(model.max_source_length), slice(model.max_target_length)
@@ -63,8 +61,6 @@ def negative_log_likelihood(
             _, nll = loss_sums(hidden_ND, output_weight(model), target_N, smoothing=0.0)
             total += nll
             tokens += len(real_N)
-    finally:
-        model.train(training)
     return float(total), tokens
 
 
