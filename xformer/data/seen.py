@@ -22,7 +22,8 @@ def once(read: Callable[[Path], T], path: Path, memory: Path) -> T:
     """`read(path)`, or what it gave the last time, where the file is still the same by size, inode and times.
 
     The time of the last change to the inode is among them, which no program can set back. What `read` gives
-    must survive JSON. A `memory` that cannot be read or written only costs the time of reading again.
+    must survive JSON, and must not come to mean something else under its name. A `memory` that cannot be read
+    or written only costs the time of reading again.
     """
     note = memory / f"{cache.key(read.__qualname__, str(path.resolve()))}.json"
     stamp = _stamp(path)

@@ -1,6 +1,7 @@
 """Scaled dot-product attention (equation 1), twice: written out, and fused by torch.
 
-Both give the same result; `kernel_choice` says which one runs where.
+Both give the same result up to rounding: in bfloat16 the fused kernel is given a rounded bias, which is
+the same for some neighbours among far keys. `kernel_choice` says which one runs where.
 
 B batch, H heads, G key_value_heads, T queries, S keys, K d_k, V d_v.
 """
