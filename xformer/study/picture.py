@@ -1,21 +1,21 @@
 """The report as one picture: each row's test BLEU less the base's, its interval, and the paper's difference.
 
-Drawn without a display, always on white; the same runs give the same bytes. Lengths are in inches.
+Lengths are in inches.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from xformer.study.comparison import Comparison, is_base
 from xformer.study.findings import COMPARED, Findings
 from xformer.study.records import ResultFile
+from xformer.study.svg import shortened, svg
 from xformer.study.table import Table
 
 _ROW, _EDGES = 0.2, 1.1  # height of a line, and of what stands above and below them
@@ -44,15 +44,16 @@ def report_svg(tables: Sequence[Table], findings: Sequence[Findings]) -> str | N
     ]
     if not panels:
         return None
+    return svg(partial(_figure, panels))
+
+
+def _figure(panels: Sequence[tuple[Table, Comparison, Sequence[_Line]]]) -> Figure:
     heights = [_EDGES + _ROW * len(lines) for _, _, lines in panels]
-    out = io.StringIO()
-    with style.context(["default", {"svg.hashsalt": "xformer", "svg.fonttype": "none"}]):
-        figure = Figure(figsize=(_WIDTH, sum(heights)), layout="constrained")
-        places = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for axes, (table, comparison, lines) in zip(places, panels, strict=True):
-            _draw(axes, table, comparison, lines)
-        figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue()
+    figure = Figure(figsize=(_WIDTH, sum(heights)), layout="constrained")
+    places = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (table, comparison, lines) in zip(places, panels, strict=True):
+        _draw(axes, table, comparison, lines)
+    return figure
 
 
 def _lines(table: Table, comparison: Comparison) -> list[_Line]:
@@ -67,16 +68,12 @@ def _lines(table: Table, comparison: Comparison) -> list[_Line]:
         difference = comparison.of(row)
         paper = row.paper.dev_bleu - base.paper.dev_bleu if row.paper and base.paper else None
         half = difference.contrast.uncertainty.half() if difference else None
-        found.append(_Line(_short(row.label), summary.mean - level.mean, half, paper))
+        found.append(_Line(shortened(row.label, _LONGEST), summary.mean - level.mean, half, paper))
     return found
 
 
 def _where(table: Table) -> str:
     return f"scale {table.setting.scale or 'unknown'}, data {table.setting.data or 'unknown'}"
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= _LONGEST else label[: _LONGEST - 1] + "…"
 
 
 def _test_bleu(result: ResultFile) -> float | None:

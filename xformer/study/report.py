@@ -22,7 +22,7 @@ from xformer.study.sheet import report_csv
 from xformer.study.table import Table, build_tables
 from xformer.study.terminal import table_view, unplaced_view
 
-PICTURE = "report.svg"
+PICTURE, CURVES = "report.svg", "curves.svg"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Report:
 def write_report(
     folder: Path, out: Path | None = None, console: Console | None = None, claims: Path | None = None
 ) -> Report:
-    """Print the report on a folder of runs; write it under `out` as page, Markdown, LaTeX, CSV and picture.
+    """Print the report on a folder of runs; write it under `out` as page, Markdown, LaTeX, CSV and pictures.
 
     `claims` is a file of claims to judge instead of the built-in ones. Raises UserError where the folder is
     missing or holds no runs, where `claims` is wrong, or where `out` cannot be written.
@@ -84,7 +84,8 @@ def _verdict(tables: Sequence[Table]) -> tuple[str, ...]:
 
 
 def _write(report: Report, out: Path) -> list[Path]:
-    from xformer.study.picture import report_svg  # matplotlib and Jinja2 are not needed for the terminal
+    from xformer.study.curves_picture import curves_svg  # what the terminal does not need: matplotlib, Jinja2
+    from xformer.study.picture import report_svg
     from xformer.study.web.page import report_html
 
     tables, findings = report.tables, report.findings
@@ -94,14 +95,14 @@ def _write(report: Report, out: Path) -> list[Path]:
         "report.tex": report_latex(tables, findings),
         "report.csv": report_csv(tables, report.unplaced, findings),
     }
-    if picture := report_svg(tables, findings):
-        files[PICTURE] = picture
+    pictures = {PICTURE: report_svg(tables, findings), CURVES: curves_svg(tables)}
+    files |= {name: text for name, text in pictures.items() if text is not None}
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             write_atomic(out / name, text)
-        if picture is None:  # that of an earlier report would contradict the page
-            (out / PICTURE).unlink(missing_ok=True)
+        for name in pictures.keys() - files.keys():  # that of an earlier report would contradict the page
+            (out / name).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{out}: the report cannot be written there: {error.strerror}") from None
     return [out / name for name in files]

@@ -16,13 +16,13 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from xformer.pages import policy
-from xformer.study.command import command_of
 from xformer.study.comparison import is_base
 from xformer.study.differing import config_differences
 from xformer.study.findings import Findings
 from xformer.study.measured import row_name
 from xformer.study.run import Run
 from xformer.study.sentences import Pair
+from xformer.study.shell_line import command_of
 from xformer.study.table import Row, Table
 from xformer.study.text import plain
 from xformer.study.translations import side_by_side

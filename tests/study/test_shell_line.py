@@ -9,7 +9,7 @@ import pytest
 
 from tests.study.folders import config, write_run
 from xformer.study.collect import collect
-from xformer.study.command import command_of
+from xformer.study.shell_line import command_of
 
 
 def command(root: Path) -> str:
