@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from xformer import cli
+from xformer.config import schema
 from xformer.runs.averaging import MARK
 from xformer.runs.folder import RunFolder
 from xformer.runs.trained import load
@@ -66,6 +67,9 @@ def test_it_is_scored_and_evaluated_translated_and_reported_like_any_run(
     assert capfd.readouterr().out == "runs/mean\n"
     result = json.loads(Path("runs/mean/result.json").read_text())
     assert result["averaged_updates"] == [8, 12]
+    of_training = json.loads((run / "result.json").read_text())["decode"]
+    assert tuple(of_training) == schema.DECODING
+    assert result["decode"] == of_training | {"average": 2}
     assert cli.main(["evaluate", "runs/mean"]) == 0
     (evaluated,) = Path("runs/mean/evaluations").glob("*.json")
     scores = json.loads(evaluated.read_text())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from xformer.config import schema
 from xformer.errors import UserError
 from xformer.study.claims import Claim, RowReference, built_in_claims, read_claims
 from xformer.study.paper import paper_rows
@@ -101,6 +102,13 @@ def test_a_reference_names_overrides_in_any_order_and_decoding_apart() -> None:
     one = RowReference.read("table3/base model.heads=2 decode.average=5 optim.x=1 decode.beam=1")
     assert one == RowReference.read("table3/base optim.x=1 decode.beam=1 model.heads=2 decode.average=5")
     assert one.decoding == (("beam", 1), ("average", 5))
+
+
+def test_a_reference_may_change_whatever_of_decoding_can_change_a_score() -> None:
+    words = "table3/base decode.max_length=9 decode.min_length=5"
+    assert RowReference.read(words).decoding == (("min_length", 5), ("max_length", 9))
+    for key in schema.DECODING:
+        assert RowReference.read(f"table3/base decode.{key}=1").decoding == ((key, 1),)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ existed, so that old run folders load and keep their hash (see `xformer.runs.ide
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -164,6 +165,10 @@ class Decode:
     tokens_per_batch: Count
     min_length: CountOrZero = 0
     max_length: CountOrZero = 0
+
+
+DECODING = tuple(field.name for field in fields(Decode) if field.name != "tokens_per_batch")
+"""The keys of `decode.` that can change a score; the other changes the speed alone."""
 
 
 @settings

@@ -22,7 +22,7 @@ from xformer.errors import UserError
 from xformer.files import read_json, write_atomic, write_json
 from xformer.runs.evaluation import Evaluation, score_split
 from xformer.runs.folder import BusyError, RunFolder
-from xformer.runs.identity import decoding_hash
+from xformer.runs.identity import decoding_hash, decoding_settings
 from xformer.runs.trained import AVERAGED, Trained, default_device, load, same_tokenizer
 from xformer.training import checkpoints
 
@@ -126,7 +126,7 @@ class Average:
                 "run_id": self._run_id,
                 "averaged_checkpoints": len(self.paths),
                 "averaged_updates": self.origin[AVERAGED],
-                "decode": dataclasses.asdict(trained.config.decode),
+                "decode": decoding_settings(trained.config.decode),
                 "decoding_hash": decoding_hash(trained.config.decode),
             }
             | {name: evaluation.summary() for name, evaluation in scored.items()},

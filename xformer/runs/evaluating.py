@@ -19,7 +19,7 @@ from xformer.files import write_atomic, write_json
 from xformer.runs.evaluation import Evaluation, evaluate as evaluate_set
 from xformer.runs.folder import RunFolder
 from xformer.runs.further_metrics import METRICS, Scored, target_language
-from xformer.runs.identity import decoding_hash
+from xformer.runs.identity import decoding_hash, decoding_settings
 from xformer.runs.opening import decoding, open_run
 from xformer.runs.trained import Trained, default_device, same_tokenizer
 from xformer.scoring.counts import write_counts
@@ -47,12 +47,7 @@ def evaluate(options: argparse.Namespace) -> int:
     path = folder / f"{digest}.json"
     scores = trained.folder.evaluation(digest)
     if scores is None or not isinstance(scores.get("splits"), dict):  # none yet, or damaged
-        scores = {
-            "beam": decode.beam,
-            "alpha": decode.alpha,
-            "extra_length": decode.extra_length,
-            "min_length": decode.min_length,
-            "max_length": decode.max_length,
+        scores = decoding_settings(decode) | {
             "averaged_checkpoints": trained.averaged,
             "update": trained.update,
             "splits": {},

@@ -97,9 +97,12 @@ def telling(overrides: Sequence[str]) -> list[str]:
 
 def decoding_hash(decode: schema.Decode) -> str:
     """What the scores of a trained run depend on besides its weights."""
-    values = essence(decode)
-    del values["tokens_per_batch"]  # changes the speed alone
-    return _digest(values)
+    return _digest({key: value for key, value in essence(decode).items() if key in schema.DECODING})
+
+
+def decoding_settings(decode: schema.Decode) -> dict[str, Any]:
+    """The same by name, defaults included, for files that are read without the schema."""
+    return {key: getattr(decode, key) for key in schema.DECODING}
 
 
 def safe_name(text: str) -> str:

@@ -19,6 +19,7 @@ from xformer.config import schema
 from xformer.runs.display import Display
 from xformer.runs.folder import RunFolder
 from xformer.runs.forked import ask_for_worker
+from xformer.runs.identity import decoding_settings
 from xformer.runs.machine import TUNING, with_package
 from xformer.runs.nodes import ALONE, Node
 
@@ -101,9 +102,8 @@ def worker(folder: Path, devices: int, node: Node = ALONE) -> Start:
 
 def evaluation(folder: Path, config: schema.Config) -> Start:
     """Score the trained run in `folder` with the decoding settings of `config`."""
-    decode = config.decode
-    names = ("beam", "alpha", "extra_length", "min_length", "max_length", "average")
-    settings = [f"--{name.replace('_', '-')}={getattr(decode, name)}" for name in names]
+    values = decoding_settings(config.decode)
+    settings = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
     command = [sys.executable, "-m", "xformer.cli", "evaluate", str(folder)]
     return plainly([*command, *settings, "--split=valid", "--split=test"])
 

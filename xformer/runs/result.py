@@ -16,7 +16,7 @@ from xformer.data.prepare import Prepared
 from xformer.model.counting import counted_parameters
 from xformer.runs.evaluation import Evaluation
 from xformer.runs.folder import Status
-from xformer.runs.identity import decoding_hash
+from xformer.runs.identity import decoding_hash, decoding_settings
 from xformer.runs.machine import commit
 from xformer.runs.trained import Trained
 from xformer.training.fit import Outcome
@@ -62,8 +62,7 @@ def result(
         "wall_seconds": wall_seconds,
         "longest_source": prepared.longest_source,
         "averaged_checkpoints": trained.averaged,
-        "decode": {"beam": config.decode.beam, "alpha": config.decode.alpha,
-                   "extra_length": config.decode.extra_length},
+        "decode": decoding_settings(config.decode),
         "decoding_hash": decoding_hash(config.decode),
     } | {name: evaluation.summary() for name, evaluation in evaluations.items()}  # fmt: skip
 

@@ -12,18 +12,19 @@ from collections.abc import Hashable
 from dataclasses import dataclass as plain_dataclass, fields
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import yaml
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from xformer.config import schema
 from xformer.errors import UserError
 from xformer.study.metric import Decoding, Metric
 from xformer.study.question import Above, Question, Within
 
 BUILT_IN = "claims.yaml"
-_DECODE = {"beam": int, "alpha": float, "extra_length": int, "average": int}
+_DECODE = {key: type_ for key, type_ in get_type_hints(schema.Decode).items() if key in schema.DECODING}
 
 declared = dataclass(
     frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)

@@ -13,16 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from xformer.config import schema
 from xformer.scoring.corpus import bleu_of
 from xformer.scoring.counts import counts_file, read_counts
-from xformer.study.records import (
-    DECODING,
-    EvaluationFile,
-    ResultFile,
-    Scores,
-    UnreadableError,
-    read_evaluation,
-)
+from xformer.study.records import EvaluationFile, ResultFile, Scores, UnreadableError, read_evaluation
 from xformer.study.run import Run
 from xformer.study.table import Row, Summary
 
@@ -30,7 +24,7 @@ _TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "perplexity": "PPL"}
 _LOWER_IS_BETTER = ("ter", "perplexity")
 _FILES = {"dev": "valid"}  # the split's name in data and file names, where it is another
 
-# Changes of decoding by key of `decode.`, in the order of its record; none for the run's own.
+# Changes of decoding by key of `decode.`, in the order of `schema.DECODING`; none for the run's own.
 Decoding = tuple[tuple[str, int | float], ...]
 
 
@@ -126,7 +120,7 @@ def _evaluations(run: Run, changes: dict[str, int | float]) -> Iterator[tuple[Ev
     """Those that can be read and were decoded as the run is, but for `changes`."""
     if run.config is None:
         return
-    wanted = tuple(changes.get(key, getattr(run.config.decode, key)) for key in DECODING)
+    wanted = tuple(changes.get(key, getattr(run.config.decode, key)) for key in schema.DECODING)
     for path in sorted((run.folder / "evaluations").glob("[!.]*.json")):
         try:
             found = read_evaluation(path)

@@ -15,6 +15,8 @@ import yaml
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from xformer.config import schema
+
 record = dataclass(
     frozen=True,
     kw_only=True,
@@ -86,15 +88,10 @@ class ScaleConfig:
 
 
 @record
-class DecodeConfig:
-    """Everything about decoding that can change a score."""
+class DecodeConfig(schema.Decode):
+    """Everything about decoding that can change a score (`schema.DECODING`)."""
 
-    beam: Count
-    alpha: Amount
-    extra_length: Count
-    average: Count
-    min_length: Count = 0
-    max_length: Count = 0
+    tokens_per_batch: Count = 0  # changes no score, and need not be there
 
 
 @record
@@ -193,28 +190,17 @@ class ResultFile:
     test: Scores | None = None
 
 
-DECODING = ("beam", "alpha", "extra_length", "average", "min_length", "max_length")
-
-
 @record
-class EvaluationFile:
+class EvaluationFile(DecodeConfig):
     """Scores of the same run on other splits or decoded in another way."""
 
-    beam: Count
-    alpha: Amount
-    extra_length: Count
-    averaged_checkpoints: Count
+    average: Count = Field(validation_alias="averaged_checkpoints")
     splits: dict[str, Scores]
-    min_length: Count = 0
-    max_length: Count = 0
 
     @property
     def decoding(self) -> tuple[int | float, ...]:
-        """How it was decoded, in the order of the keys of `decode.` in `DECODING`."""
-        return (
-            self.beam, self.alpha, self.extra_length, self.averaged_checkpoints,
-            self.min_length, self.max_length,
-        )  # fmt: skip
+        """How it was decoded, in the order of `schema.DECODING`."""
+        return tuple(getattr(self, key) for key in schema.DECODING)
 
 
 @record

@@ -8,10 +8,11 @@ from statistics import fmean
 
 from markupsafe import Markup
 
+from xformer.config import schema
 from xformer.study.by_length import by_reference_length
 from xformer.study.comparison import is_base
 from xformer.study.metric import Metric, counts_of, mean_of
-from xformer.study.records import DECODING, LengthScores, UnreadableError, read_evaluation
+from xformer.study.records import LengthScores, UnreadableError, read_evaluation
 from xformer.study.run import Run
 from xformer.study.table import Row, Table
 from xformer.study.web.charts import Dot, Series, chart
@@ -232,7 +233,7 @@ def _evaluated(run: Run) -> dict[str, tuple[LengthScores, ...]]:
     if run.config is None:
         return {}
     decode = run.config.decode
-    own = tuple(getattr(decode, key) for key in DECODING)
+    own = tuple(getattr(decode, key) for key in schema.DECODING)
     for path in sorted((run.folder / "evaluations").glob("[!.]*.json")):
         try:
             found = read_evaluation(path)
