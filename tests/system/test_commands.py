@@ -16,6 +16,7 @@ import torch
 import yaml
 
 from tests.system.commands import SMALL, Command, run_in
+from xformer.config import schema
 from xformer.config.validate import validate
 from xformer.data.corpus import read_lines
 from xformer.scoring.corpus import bleu_of
@@ -122,7 +123,12 @@ def test_other_decoding_settings_score_the_stored_weights_beside_the_result(copi
     scores = json.loads(path.read_text())
     assert scores["beam"] == 1
     assert set(scores["splits"]) == {"valid", "test"}
+    assert scores.keys() > set(schema.DECODING)
     assert len(list((copied / "checkpoints").iterdir())) == 3
+    written = path.stat().st_mtime_ns
+    again = run_in(copied.parents[3])("train", "experiments=table3/base", *SMALL, "decode.beam=1")
+    assert "skipped" in again.stderr
+    assert path.stat().st_mtime_ns == written
 
 
 def test_evaluating_as_the_run_did_gives_its_scores_to_the_last_digit(copied: Path) -> None:

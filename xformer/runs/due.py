@@ -6,12 +6,13 @@ The supervisor asks before it starts anything, and `xformer train --dry-run` to 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from xformer.config import schema
 from xformer.data.prepare import prepare
 from xformer.runs.folder import RunFolder, Status
 from xformer.runs.identity import Identity, decoding_hash, identify
+from xformer.runs.process import SCORED
 from xformer.runs.record import done
 
 Due = Literal["train", "go on", "score", "nothing"]
@@ -41,5 +42,17 @@ def due(config: schema.Config, folder: RunFolder, status: Status | None) -> Due:
     if status.state == "diverged":
         return "nothing"
     if status.state == "finished" and (result := folder.result()):
-        return "nothing" if result.get("decoding_hash") == decoding_hash(config.decode) else "score"
+        return "nothing" if _scored(config.decode, folder, result) else "score"
     return "go on" if status.updates else "train"
+
+
+def _scored(decode: schema.Decode, folder: RunFolder, result: dict[str, Any]) -> bool:
+    """Whether the trained weights have scores with these settings: their own, or of an evaluation since."""
+    digest = decoding_hash(decode)
+    if result.get("decoding_hash") == digest:
+        return True
+    found = folder.evaluation(digest) or {}
+    splits = found.get("splits")
+    if not isinstance(splits, dict) or found.get("update") != result.get("updates"):
+        return False
+    return all(isinstance(splits.get(split), dict) for split in SCORED)

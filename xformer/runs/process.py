@@ -23,6 +23,7 @@ from xformer.runs.identity import decoding_settings
 from xformer.runs.machine import TUNING, with_package
 from xformer.runs.nodes import ALONE, Node
 
+SCORED = ("valid", "test")  # the splits that a run is scored on, in training and again
 SECONDS_TO_STOP = 30.0
 SECONDS_BETWEEN_LOOKS = 0.2
 # Ctrl-C, a request to end, and what clusters send some time before they end a job.
@@ -105,7 +106,7 @@ def evaluation(folder: Path, config: schema.Config) -> Start:
     values = decoding_settings(config.decode)
     settings = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
     command = [sys.executable, "-m", "xformer.cli", "evaluate", str(folder)]
-    return plainly([*command, *settings, "--split=valid", "--split=test"])
+    return plainly([*command, *settings, *(f"--split={split}" for split in SCORED)])
 
 
 def watch(
