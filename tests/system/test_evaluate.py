@@ -51,6 +51,20 @@ def test_lengths_beyond_training_are_scored_apart(run: Path, capsys: pytest.Capt
     assert "longer than any trained on" in capsys.readouterr().out
 
 
+def test_scores_of_a_run_that_has_gone_on_never_stand_beside_those_from_before(run: Path) -> None:
+    newest = run / "checkpoints" / "update-00000012.ckpt"
+    newest.rename("aside")
+    assert cli.main(["evaluate", str(run), "--split", "test", "--split", "long"]) == 0
+    (path,) = (run / "evaluations").glob("*.json")
+    assert json.loads(path.read_text())["update"] == 8
+    Path("aside").rename(newest)
+    assert cli.main(["evaluate", str(run), "--split", "test"]) == 0
+    assert json.loads(path.read_text())["update"] == 12
+    assert scores(run).keys() == {"test"}
+    assert cli.main(["evaluate", str(run), "--split", "long"]) == 0
+    assert scores(run).keys() == {"test", "long"}
+
+
 def test_joined_neighbours_are_a_test_set_of_their_own(run: Path) -> None:
     assert cli.main(["evaluate", str(run), "--join", "4"]) == 0
     found = scores(run)["test.join4"]

@@ -45,8 +45,9 @@ def evaluate(options: argparse.Namespace) -> int:
     folder, digest = trained.folder.evaluations, decoding_hash(decode)
     folder.mkdir(exist_ok=True)
     path = folder / f"{digest}.json"
-    scores = trained.folder.evaluation(digest)
-    if scores is None or not isinstance(scores.get("splits"), dict):  # none yet, or damaged
+    scores = trained.folder.evaluation(digest) or {}
+    # None yet, damaged, or of the weights that the run had before it went on.
+    if not isinstance(scores.get("splits"), dict) or scores.get("update") != trained.update:
         scores = decoding_settings(decode) | {
             "averaged_checkpoints": trained.averaged,
             "update": trained.update,
