@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from tests.study.folders import write_failed, write_run
+from tests.study.folders import result, write_failed, write_run
 from tests.study.test_curves import HEAD
 from tests.study.test_curves_picture import LOOKS
 from xformer.cli import main
@@ -66,6 +67,19 @@ def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
         report(tmp_path / "runs", tmp_path / out)
     for name in FILES:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_perplexity_beyond_all_numbers_leaves_its_cells_empty(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        write_run(tmp_path / "runs", "table3/base", seed)
+        write_run(tmp_path / "runs", "table3/A_h1", seed, outcome=result(60.0 + seed, None))
+    made, text = report(tmp_path / "runs", tmp_path / "out")
+    assert {run.state for run in made.runs} == {"finished"}
+    assert "60.5" in text  # the mean test BLEU
+    with (tmp_path / "out" / "report.csv").open() as file:
+        lines = {line["experiment"]: line for line in csv.DictReader(file)}
+    assert lines["table3/A_h1"]["dev_perplexity"] == lines["table3/A_h1"]["dev_perplexity_p"] == "NA"
+    assert lines["table3/base"]["dev_perplexity"] == "3.0"
 
 
 def test_one_seed_a_row_concludes_nothing_about_noise(tmp_path: Path) -> None:

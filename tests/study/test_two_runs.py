@@ -34,7 +34,7 @@ def write(
 ) -> Path:
     """A run that kept its hypotheses and their counts."""
     bleu = bleu_of(statistics(lines, references).sum(axis=0))
-    outcome = result(test=scores(bleu, 3.0, sentences=len(lines), **score))
+    outcome = result(test=scores(bleu, 3.0) | {"sentences": len(lines)} | score)
     folder = write_run(root, experiment, configuration=json.loads(configuration(experiment)), outcome=outcome)
     (folder / "hypotheses").mkdir()
     (folder / "hypotheses" / "test.txt").write_text("".join(f"{line}\n" for line in lines))
@@ -67,6 +67,12 @@ def test_the_configuration_differs_in_what_the_row_changes(both: tuple[Path, Pat
     changed = {each.key: (each.left, each.right) for each in compare_runs(*both).changed}
     assert changed["model.heads"] == (8, 4)
     assert set(changed) <= {"model.heads", "model.key_value_heads", "model.d_k", "model.d_v"}
+
+
+def test_perplexity_is_left_out_where_one_was_beyond_all_numbers(tmp_path: Path) -> None:
+    left = write(tmp_path, "table3/base", outputs(1), perplexity=None)
+    right = write(tmp_path, "table3/A_h4", outputs(2))
+    assert [each.metric.score for each in compare_runs(left, right).scores] == ["bleu", "chrf", "ter"]
 
 
 def test_a_run_against_itself_differs_in_nothing(both: tuple[Path, Path]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,10 +33,10 @@ class Evaluation:
     seconds: float  # spent decoding
 
     def summary(self) -> dict[str, Any]:
-        """What `result.json` and `evaluations/` say of it."""
+        """What `result.json` and `evaluations/` say of it; None for a perplexity beyond all numbers."""
         return {
-            "perplexity": self.perplexity,
-            "perplexity_per_word": self.perplexity_per_word,
+            "perplexity": _finite(self.perplexity),
+            "perplexity_per_word": _finite(self.perplexity_per_word),
             "bleu": self.scores.bleu,
             "chrf": self.scores.chrf,
             "ter": self.scores.ter,
@@ -88,3 +89,8 @@ def evaluate(
     seconds = time.perf_counter() - began
     scores = score([each.text for each in translations], data.reference_lines)
     return Evaluation(perplexity(nll, tokens), perplexity(nll, max(words, 1)), scores, translations, seconds)
+
+
+def _finite(perplexity: float) -> float | None:
+    """JSON has no infinity; per word it is reached where a language has no spaces, so that a line is one."""
+    return perplexity if math.isfinite(perplexity) else None
