@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,12 @@ def records(trained: Path, tmp_path: Path) -> Path:
     """A folder with the record of one run."""
     assert len(record(trained.parents[2], tmp_path / "records")) == 1
     return tmp_path / "records"
+
+
+def change(records: Path, **changed: Any) -> None:
+    (path,) = records.iterdir()
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    done.cache_clear()
 
 
 def test_a_record_is_read_as_the_folder_it_was_made_of(trained: Path, records: Path) -> None:
@@ -44,11 +51,34 @@ def test_a_second_time_nothing_is_written(trained: Path, records: Path) -> None:
     assert record(trained.parents[2], records) == []
 
 
-def test_a_run_that_lost_its_configuration_is_passed_over(trained: Path, tmp_path: Path) -> None:
-    damaged = tmp_path / "runs" / "custom" / trained.name
-    shutil.copytree(trained, damaged)
-    (damaged / "config.yaml").unlink()
-    assert record(tmp_path / "runs", tmp_path / "records") == []
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.yaml", None),
+        ("config.yaml", b""),
+        ("config.yaml", b"- a list"),
+        ("config.yaml", b"seed: 1"),
+        ("config.yaml", b"\xff"),
+        ("result.json", b"\xff"),
+        ("metrics.csv", b"\xff"),
+    ],
+)
+def test_a_damaged_run_is_passed_over_and_named(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes | None
+) -> None:
+    whole, damaged = (tmp_path / "runs" / place / trained.name for place in ("table3/base", "custom"))
+    for folder in (whole, damaged):
+        shutil.copytree(trained, folder)
+    if content is None:
+        (damaged / name).unlink()
+    else:
+        (damaged / name).write_bytes(content)
+    shutil.copytree(damaged, tmp_path / "alone" / trained.name)
+    assert record(tmp_path / "alone", tmp_path / "records") == []
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith("xformer: not recorded: ")
+    assert name in told
+    assert len(record(tmp_path / "runs", tmp_path / "records")) == 1  # the other one
 
 
 def test_a_sweep_told_of_it_counts_the_run_as_done(records: Path, xformer: Command, tmp_path: Path) -> None:
@@ -74,9 +104,51 @@ def test_a_damaged_record_is_named(records: Path) -> None:
         done(records)
 
 
-def test_a_record_cannot_write_outside_of_its_run(records: Path) -> None:
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"run": None}, "run: "),
+        ({"run": ""}, "run: "),
+        ({"files": ["config.yaml"]}, "files: "),
+        ({"files": {"config.yaml": 1}}, r"files\.config\.yaml: must be a valid string"),
+    ],
+)
+def test_a_record_of_another_shape_is_named_with_its_key(
+    records: Path, changed: dict[str, Any], message: str
+) -> None:
+    change(records, **changed)
+    for read in (done, unpacked):
+        with pytest.raises(UserError, match=rf"table3-base-.*\.json: is no whole record of a run: {message}"):
+            read(records)
+
+
+@pytest.mark.parametrize("key", ["experiment", "run", "files"])
+def test_a_record_without_one_of_its_keys_is_refused_by_every_reader(records: Path, key: str) -> None:
     (path,) = records.iterdir()
     content = json.loads(path.read_text())
-    path.write_text(json.dumps(content | {"files": {"../../../../escaped.txt": "x"}}))
-    with pytest.raises(UserError, match=r"escaped\.txt"):
+    del content[key]
+    path.write_text(json.dumps(content))
+    done.cache_clear()
+    for read in (done, unpacked):
+        with pytest.raises(UserError, match=rf"{path.name}: is no whole record of a run: {key}: is missing"):
+            read(records)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"files": {"../../../../escaped.txt": "x"}},
+        {"files": {"../escaped.txt": "x"}},
+        {"files": {"../another-run/escaped.txt": "x"}},
+        {"files": {"/escaped.txt": "x"}},
+        {"run": "../../../escaped.txt"},
+        {"experiment": "/escaped.txt"},
+        {"experiment": ".", "run": "escaped.txt/.."},
+        {"files": {"escaped.txt": "x", "escaped.txt/status.json": "x"}},
+        {"files": {"escaped.txt\0": "x"}},
+    ],
+)
+def test_a_record_cannot_write_outside_of_its_run(records: Path, changed: dict[str, Any]) -> None:
+    change(records, **changed)
+    with pytest.raises(UserError, match=r"table3-base-.*\.json: (.*escaped\.txt|cannot be unpacked: .*null)"):
         unpacked(records)

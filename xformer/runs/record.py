@@ -11,14 +11,18 @@ from __future__ import annotations
 import atexit
 import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
+from pydantic import Field, TypeAdapter, ValidationError
 
+from xformer.config.validate import in_our_words
 from xformer.errors import UserError
 from xformer.files import read_json, write_json
 from xformer.runs.folder import RunFolder
@@ -31,10 +35,20 @@ _NOWHERE = {"runs_dir": "runs", "cache_dir": "runs/.cache", "done_dir": None, "t
 _MACHINE = ("host", "pid")  # of a status
 
 
+@dataclass(frozen=True)
+class _Record:
+    """What a record holds beside its format: whose it is, and its files as text by their place in the run."""
+
+    experiment: Annotated[str, Field(min_length=1)]
+    run: Annotated[str, Field(min_length=1)]
+    files: dict[str, str]
+
+
 def record(runs_dir: Path, out: Path) -> list[Path]:
     """Write a record of each finished or diverged run below `runs_dir` that `out` lacks; return the new.
 
-    Raises UserError where there is no such folder, or `out` cannot be written.
+    A run with a damaged file is passed over, and named on standard error. Raises UserError where there is no
+    such folder, or `out` cannot be written.
     """
     if not runs_dir.is_dir():
         raise UserError(f"{runs_dir}: no such folder; give the folder that holds the runs")
@@ -50,16 +64,24 @@ def _written(runs_dir: Path, out: Path) -> list[Path]:
     written = []
     for folder in map(RunFolder, sorted(run_folders(runs_dir))):
         status = folder.status()
-        if status is None or status.state not in ("finished", "diverged") or not folder.config_file.exists():
+        if status is None or status.state not in ("finished", "diverged"):
             continue
         path = out / f"{status.experiment.replace('/', '-')}-{folder.path.name}.json"
-        if not path.exists():
-            write_json(path, _pack(folder))
-            written.append(path)
+        if path.exists():
+            continue
+        try:
+            content = _pack(folder)
+        except UserError as error:
+            wrong = str(error).partition("\n")[0]  # of all that is wrong with a configuration
+            print(f"xformer: not recorded: {wrong}", file=sys.stderr)
+            continue
+        write_json(path, content)
+        written.append(path)
     return written
 
 
 def _pack(folder: RunFolder) -> dict[str, Any]:
+    folder.config()  # raises UserError where it is none
     config = yaml.safe_load(folder.config_file.read_text(encoding="utf-8")) | _NOWHERE
     for key in ("dir", "repository"):  # a name on a hub stays as it is
         if Path(config["data"].get(key, "")).is_absolute():
@@ -68,26 +90,47 @@ def _pack(folder: RunFolder) -> dict[str, Any]:
     files = {"config.yaml": yaml.safe_dump(config, sort_keys=False, allow_unicode=True)}
     files["status.json"] = json.dumps(status)
     if folder.result_file.exists():
-        files["result.json"] = folder.result_file.read_text(encoding="utf-8")
+        files["result.json"] = _text(folder.result_file)
     for pattern in _KEPT:
         for path in sorted(folder.path.glob(pattern)):
-            files[path.relative_to(folder.path).as_posix()] = path.read_text(encoding="utf-8")
+            files[path.relative_to(folder.path).as_posix()] = _text(path)
     return {"format": FORMAT, "experiment": config["experiment"], "run": folder.path.name, "files": files}
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: is not UTF-8 text") from None
+
+
 def unpacked(records: Path) -> Path:
-    """A folder with a run folder for each record directly under `records`; it lasts as this process does."""
-    folder = Path(tempfile.mkdtemp(prefix="xformer-records-"))
+    """A folder with a run folder for each record directly under `records`; it lasts as this process does.
+
+    Raises UserError for a record that cannot be read, or whose files would not all lie in its run.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="xformer-records-")).resolve()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for _, content in _records(records):
-        run = folder / content["experiment"] / content["run"]
-        for name, text in content["files"].items():
-            path = run / name
-            if not path.resolve().is_relative_to(folder.resolve()):
-                raise UserError(f"{records}: a record names the file {name}, which is outside of its run")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+    for file, content in _records(records):
+        run = folder / content.experiment / content.run
+        try:
+            _unpack(content, run, within=folder)
+        except UserError as error:
+            raise UserError(f"{file}: {error}") from None
+        except (OSError, ValueError) as error:  # a name of NUL, or of another file's folder
+            raise UserError(f"{file}: cannot be unpacked: {error}") from None
     return folder
+
+
+def _unpack(content: _Record, run: Path, within: Path) -> None:
+    if within not in run.resolve().parents:
+        raise UserError(f"names the run {content.experiment}/{content.run}, which is outside of all runs")
+    for name, text in content.files.items():
+        path = run / name
+        if run.resolve() not in path.resolve().parents:
+            raise UserError(f"names the file {name}, which is outside of its run")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 @cache
@@ -95,15 +138,30 @@ def done(records: Path) -> dict[str, Path]:
     """The record of each run, by the name of its folder. Raises UserError for what cannot be read."""
     if not records.is_dir():
         raise UserError(f"done_dir: {records}: no such folder; give the one that `xformer record` wrote")
-    return {content["run"]: path for path, content in _records(records)}
+    return {content.run: path for path, content in _records(records)}
 
 
-def _records(folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Records among the files of a folder; others are passed over."""
+def _records(folder: Path) -> Iterator[tuple[Path, _Record]]:
+    """Records among the files of a folder; others are passed over. Raises UserError for a damaged one."""
     for path in sorted(folder.glob("*.json")):
         try:
             content = read_json(path)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"{path}: cannot be read as a record of a run: {error}") from None
         if isinstance(content, dict) and content.get("format") == FORMAT:
-            yield path, content
+            yield path, _checked(content, path)
+
+
+def _checked(content: dict[str, Any], path: Path) -> _Record:
+    try:
+        return _reader().validate_python(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        what = "is missing" if first["type"].startswith("missing") else in_our_words(first["msg"])
+        raise UserError(f"{path}: is no whole record of a run: {key}: {what}") from None
+
+
+@cache
+def _reader() -> TypeAdapter[_Record]:
+    return TypeAdapter(_Record)
