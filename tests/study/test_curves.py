@@ -21,6 +21,12 @@ def test_training_and_dev_are_in_the_same_unit(tmp_path: Path) -> None:
     assert point.dev == math.log(20)
 
 
+def test_a_perplexity_of_one_is_a_dev_score_and_never_thinned_out(tmp_path: Path) -> None:
+    lines = [f"{n},{n},0,1,1,1,1,1,{'1.0' if n == 7 else ''}," for n in range(1, 1001)]
+    (point,) = (point for point in read_curve(write(tmp_path, *lines), at_most=20) if point.dev is not None)
+    assert (point.update, point.dev) == (7, 0)
+
+
 def test_lines_without_numbers_are_passed_over(tmp_path: Path) -> None:
     lines = ["50,2900,0.1,6.6,nan,0.1,1,8,,", "x,1,,,1", "100,5800,0.2,6,5.5,1,1,1,,", "150,7"]
     assert [point.update for point in read_curve(write(tmp_path, *lines))] == [100]

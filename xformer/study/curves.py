@@ -17,7 +17,7 @@ class Point:
     update: float
     tokens: float
     trained: float | None
-    dev: float | None  # the logarithm of the perplexity on the dev split: the same unit
+    dev: float | None  # the logarithm of the perplexity on the dev split: the same unit; 0 is a value
 
 
 def read_curve(folder: Path, at_most: int = AT_MOST) -> tuple[Point, ...]:
@@ -33,7 +33,9 @@ def read_curve(folder: Path, at_most: int = AT_MOST) -> tuple[Point, ...]:
     step = math.ceil(len(points) / at_most) if points else 1
     last = len(points) - 1
     return tuple(
-        point for number, point in enumerate(points) if number % step == 0 or point.dev or number == last
+        point
+        for number, point in enumerate(points)
+        if number % step == 0 or point.dev is not None or number == last
     )
 
 

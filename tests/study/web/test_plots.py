@@ -95,6 +95,16 @@ def test_a_row_that_changes_much_else_is_not_joined(tmp_path: Path) -> None:
     assert heads.count('<circle class="other"') == 1
 
 
+def test_a_dev_perplexity_of_one_is_drawn(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, "table3/base")
+    (folder / "metrics.csv").write_text(f"{HEAD}1,10,0,5,5,1,1,1,9,1\n2,20,0,4,4,1,1,1,1.0,1\n")
+    other = write_run(tmp_path, "modern/rope")
+    (other / "metrics.csv").write_text((folder / "metrics.csv").read_text())
+    together, base, _ = gallery(tmp_path)["Learning curves"].views[0].plots
+    assert "base: dev 0.000<" in base
+    assert together.count("<polyline") == 2
+
+
 def test_speed_and_memory_stand_against_what_they_follow_from(tmp_path: Path) -> None:
     write_run(tmp_path, "table3/base")
     big = result(flops_per_token=5e6, parameters=2_000_000, train_tokens_per_second=500.0)

@@ -85,7 +85,7 @@ def _plots(rows: Sequence[_Curves], x_name: str, x: _Horizontal) -> Iterator[Mar
 def _together(rows: Sequence[_Curves], x: _Horizontal) -> Iterator[Series]:
     """The dev curves of each row's first run, the base's in front."""
     for each in sorted(rows, key=lambda each: is_base(each.row)):
-        dots = [Dot(x(point, each.flops), point.dev) for point in each.runs[0] if point.dev]
+        dots = [Dot(x(point, each.flops), point.dev) for point in each.runs[0] if point.dev is not None]
         look = "main" if is_base(each.row) else "other"
         yield Series(dots, look, joined=True, label=each.row.label, marked=len(dots) == 1)
 
@@ -94,6 +94,6 @@ def _lines(curves: _Curves, x: _Horizontal, look: str, runs: Sequence[tuple[Poin
     label = "base" if look == "behind" else curves.row.label
     for run in runs:
         trained = [Dot(x(p, curves.flops), p.trained) for p in run if p.trained is not None]
-        dev = [Dot(x(p, curves.flops), p.dev, f"{label}: dev {p.dev:.3f}") for p in run if p.dev]
+        dev = [Dot(x(p, curves.flops), p.dev, f"{label}: dev {p.dev:.3f}") for p in run if p.dev is not None]
         yield Series(trained, look, joined=True, label=label, marked=False)
         yield Series(dev, look)
