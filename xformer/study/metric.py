@@ -94,7 +94,7 @@ def counts_of(run: Run, metric: Metric, decoding: Decoding = ()) -> NDArray[np.i
 def splits_of(run: Run) -> tuple[str, ...]:
     """Everything that a run was scored on with its own decoding, by name."""
     own = {split for split in ("dev", "test") if run.result and getattr(run.result, split)}
-    return tuple(sorted(own | {split for found in _evaluations(run, {}) for split in found[0].splits}))
+    return tuple(sorted(own | {split for found in evaluations_of(run) for split in found[0].splits}))
 
 
 def how_to_measure(metric: Metric, decoding: Decoding) -> str:
@@ -110,16 +110,17 @@ def measured_of(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, P
     if not decoding and metric.split in ("dev", "test"):
         own: Scores | None = getattr(run.result, metric.split) if run.result else None
         return (own, run.folder / "hypotheses" / f"{split}.txt") if own else None
-    for found, path in _evaluations(run, dict(decoding)):
+    for found, path in evaluations_of(run, decoding):
         if split in found.splits:
             return found.splits[split], path.with_suffix(f".{split}.txt")
     return None
 
 
-def _evaluations(run: Run, changes: dict[str, int | float]) -> Iterator[tuple[EvaluationFile, Path]]:
-    """Those that can be read and were decoded as the run is, but for `changes`."""
+def evaluations_of(run: Run, decoding: Decoding = ()) -> Iterator[tuple[EvaluationFile, Path]]:
+    """Those that can be read and were decoded as the run is, but for the changes of `decoding`."""
     if run.config is None:
         return
+    changes = dict(decoding)
     wanted = tuple(changes.get(key, getattr(run.config.decode, key)) for key in schema.DECODING)
     for path in sorted((run.folder / "evaluations").glob("[!.]*.json")):
         try:

@@ -8,12 +8,9 @@ from statistics import fmean
 
 from markupsafe import Markup
 
-from xformer.config import schema
 from xformer.study.by_length import by_reference_length
 from xformer.study.comparison import is_base
-from xformer.study.metric import Metric, counts_of, mean_of
-from xformer.study.records import LengthScores, UnreadableError, read_evaluation
-from xformer.study.run import Run
+from xformer.study.metric import Metric, counts_of, evaluations_of, mean_of
 from xformer.study.table import Row, Table
 from xformer.study.web.charts import Dot, Series, chart
 from xformer.study.web.gallery import Gallery, gallery
@@ -220,29 +217,11 @@ def _lengths(row: Row) -> dict[str, _Lengths]:
     """By split the start and the mean BLEU over seeds of each group of lengths, decoded as the run is."""
     found: dict[str, dict[int, list[float]]] = {}
     for run in row.finished:
-        for split, buckets in _evaluated(run).items():
-            for bucket in buckets:
+        scored = next((evaluation.splits for evaluation, _ in evaluations_of(run)), {})
+        for split, scores in scored.items():
+            for bucket in scores.by_source_length:
                 found.setdefault(split, {}).setdefault(bucket.shortest, []).append(bucket.bleu)
     return {
         split: [(float(start), fmean(scores)) for start, scores in sorted(groups.items())]
         for split, groups in found.items()
     }
-
-
-def _evaluated(run: Run) -> dict[str, tuple[LengthScores, ...]]:
-    if run.config is None:
-        return {}
-    decode = run.config.decode
-    own = tuple(getattr(decode, key) for key in schema.DECODING)
-    for path in sorted((run.folder / "evaluations").glob("[!.]*.json")):
-        try:
-            found = read_evaluation(path)
-        except UnreadableError:
-            continue
-        if found and own == found.decoding:
-            return {
-                split: scores.by_source_length
-                for split, scores in found.splits.items()
-                if scores.by_source_length
-            }
-    return {}
