@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.study.kept import write_kept
 from tests.study.planted import write_evaluation
 from xformer.scoring.corpus import bleu_of
 from xformer.study.collect import collect
-from xformer.study.metric import Metric, counts_of, how_to_measure, value_of
+from xformer.study.metric import Metric, counts_of, evaluations_of, how_to_measure, value_of
 from xformer.study.run import Run
 
 TEST_BLEU = Metric("test", "bleu")
@@ -64,6 +65,14 @@ def test_other_splits_and_decodings_are_the_evaluations_that_fit(tmp_path: Path)
     assert value_of(run, Metric("dev", "bleu"), (("average", 3),)) == 44.0
     assert value_of(run, TEST_BLEU, (("average", 7),)) is None
     assert value_of(run, Metric("other", "bleu")) is None
+
+
+def test_an_evaluation_of_weights_that_the_run_has_left_behind_is_none(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, outcome=result(updates=100))
+    path = write_evaluation(folder, "long", 11.0)
+    for update, kept in ((50, []), (100, [100])):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"update": update}))
+        assert [evaluation.update for evaluation, _ in evaluations_of(only(tmp_path))] == kept
 
 
 def test_an_evaluation_within_other_lengths_is_another_decoding(tmp_path: Path) -> None:

@@ -117,9 +117,13 @@ def measured_of(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, P
 
 
 def evaluations_of(run: Run, decoding: Decoding = ()) -> Iterator[tuple[EvaluationFile, Path]]:
-    """Those that can be read and were decoded as the run is, but for the changes of `decoding`."""
+    """Those of the finished run that were decoded as it is, but for the changes of `decoding`.
+
+    Files that cannot be read are passed over, and those of weights that the run has since left behind.
+    """
     if run.config is None:
         return
+    last = run.result.updates if run.result else None
     changes = dict(decoding)
     wanted = tuple(changes.get(key, getattr(run.config.decode, key)) for key in schema.DECODING)
     for path in sorted((run.folder / "evaluations").glob("[!.]*.json")):
@@ -127,5 +131,7 @@ def evaluations_of(run: Run, decoding: Decoding = ()) -> Iterator[tuple[Evaluati
             found = read_evaluation(path)
         except UnreadableError:
             continue
-        if found is not None and wanted == found.decoding:
+        if found is None or (None not in (last, found.update) and found.update != last):
+            continue
+        if wanted == found.decoding:
             yield found, path

@@ -196,6 +196,7 @@ class EvaluationFile(DecodeConfig):
 
     average: Count = Field(validation_alias="averaged_checkpoints")
     splits: dict[str, Scores]
+    update: Count | None = None  # after which the weights were scored
 
     @property
     def decoding(self) -> tuple[int | float, ...]:
