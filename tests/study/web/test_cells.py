@@ -4,41 +4,42 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.study.folders import write_run
+from tests.study.folders import result, scores, write_run
+from tests.study.planted import plant
 from xformer.study.collect import collect
+from xformer.study.columns import LETTER, NAME, STATE, columns_of
 from xformer.study.measured import row_name
+from xformer.study.report import build_report
 from xformer.study.table import build_tables
-from xformer.study.web.cells import Grid, grid, order_of
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("25.8", 25.8),
-        ("1.88 ± 0.03", 1.88),
-        ("63,082,496", 63_082_496),
-        ("1.26 M", 1.26e6),
-        ("512 MiB", 512 * 2**20),
-        ("1.5 GiB", 1.5 * 2**30),
-        ("−17.00 ± 2.13†", -17.0),
-        ("+0.30 ± 1.00", 0.3),
-        ("<0.001", 0.001),
-        ("± 0.20", 0.2),
-        ("2e+07", 2e7),
-        ("–", None),
-        ("", None),
-    ],
-)
-def test_cells_are_sorted_by_the_number_at_their_head(text: str, value: float | None) -> None:
-    assert order_of(text) == (None if value is None else pytest.approx(value))
+from xformer.study.text import ABSENT
+from xformer.study.web.cells import Grid, grid
 
 
 def paper_grid(root: Path) -> Grid:
     (table,), _ = build_tables(collect(root))
     anchors = {row_name(row): "here" for row in table.rows if row.runs}
     return grid("Table 3", table.paper_block, anchors, "tiny", None)
+
+
+def test_figures_are_sorted_by_what_they_are_and_not_as_they_are_written(tmp_path: Path) -> None:
+    for name, bleu in (("base", 25.81), ("A_h1", 25.84), ("A_h4", 99.0)):
+        write_run(tmp_path, f"table3/{name}", outcome=result(parameters=1_263_000, test=scores(bleu, 3.0)))
+    found = paper_grid(tmp_path)
+    cells = {line.cells[1].text: dict(zip(found.titles, line.cells, strict=True)) for line in found.lines}
+    base, one = cells["base"]["test BLEU"], cells["A_h1"]["test BLEU"]
+    assert (base.text, one.text) == ("25.8", "25.8")
+    assert (base.order, one.order, cells["A_h4"]["test BLEU"].order) == (25.81, 25.84, 99.0)
+    assert cells["base"]["counted"].order == 1_263_000
+    assert cells["big"]["test BLEU"].order is None
+
+
+def test_every_figure_that_is_written_can_be_sorted_by(tmp_path: Path) -> None:
+    plant(tmp_path)
+    report = build_report(tmp_path)
+    for table, findings in zip(report.tables, report.findings, strict=True):
+        for column in columns_of(table.rows, "tiny", findings):
+            if column.group not in (LETTER, NAME, STATE):
+                assert all((column.number(row) is None) == (column.cell(row) == ABSENT) for row in table.rows)
 
 
 def test_name_state_and_scores_stand_before_sizes(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -25,13 +24,11 @@ from xformer.study.comparison import Comparison
 from xformer.study.findings import Findings
 from xformer.study.measured import row_name
 from xformer.study.table import Row
-from xformer.study.text import ABSENT, plain
+from xformer.study.text import plain
 from xformer.study.web.charts import interval_bar
 
 MEASURED = "measured"
 _ORDER = (LETTER, NAME, STATE, MEASURED, PAPER, DIFFERENCE, PARAMETERS, COST)
-_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "MiB": 2**20, "GiB": 2**30}
-_NUMBER = re.compile(r"(?:± )?[+<]?(−|-)?([\d,]+(?:\.\d+)?(?:e[+-]?\d+)?)(?: (MiB|GiB|[kMGTPE]))?(?: |†|$)")
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ def _cell(column: Column, row: Row, number: int, comparison: Comparison | None) 
         return Cell(text, text.lower(), "name")
     if column.group == STATE:
         return Cell(text, text, f"state {_standing(row)}")
-    return Cell(text, order_of(text), "figure", _bar(row, comparison))
+    return Cell(text, column.number(row), "figure", _bar(row, comparison))
 
 
 def _standing(row: Row) -> str:
@@ -117,11 +114,3 @@ def _bar(row: Row, comparison: Comparison | None) -> Markup:
     if found is None or comparison is None:
         return Markup("")
     return interval_bar(found.contrast.value, found.contrast.uncertainty.half(), comparison.reach or 1.0)
-
-
-def order_of(text: str) -> float | None:
-    """The number at the head of a cell, its unit counted: `1.26 M` is 1,260,000; None where there is none."""
-    if text == ABSENT or not (found := _NUMBER.match(text)):
-        return None
-    value = float(found[2].replace(",", "")) * _UNITS[found[3] or ""]
-    return -value if found[1] else value
