@@ -234,8 +234,27 @@ def _add_decoding(parser: argparse.ArgumentParser) -> None:
 
 def _add_threads(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--threads", type=int, metavar="N", default=0, help="threads on a CPU; 0: PyTorch's choice"
+        "--threads",
+        type=_whole(0, 1024),
+        metavar="N",
+        default=0,
+        help="threads on a CPU; 0: PyTorch's choice",
     )
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    """A type of option: a whole number in a range, which argparse refuses in its own words outside it."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:  # argparse's own words name the type, which is a function here
+            raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {least} to {most}, not {value}")
+        return value
+
+    return read
 
 
 def _train(options: argparse.Namespace) -> int:

@@ -161,9 +161,11 @@ def test_the_nucleus_by_hand() -> None:
     [
         ({"temperature": 0.0}, "temperature of 0.0"),
         ({"temperature": math.nan}, "temperature of nan"),
+        ({"temperature": 1e-320}, "temperature of 1e-320"),
         ({"top_p": 0.0}, "top-p of 0.0"),
         ({"top_p": 1.1}, "top-p of 1.1"),
         ({"nbest": 0}, "0 samples"),
+        ({"nbest": 10**20}, "0 samples of a line: give 1 to 1000000"),
         ({"seed": -1}, "seed of -1"),
         ({"alpha": -1.0}, "penalty of -1.0"),
         ({"min_length": 5, "max_length": 4}, "minimum length of 5"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.system.commands import SMALL, Command
+from xformer import cli
 
 FILES = ("data=files", "data.dir=corpus", "data.source=a", "data.target=b")
 
@@ -112,6 +113,18 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_refused_with_the_size_it_reac
 def test_an_unknown_option_or_command_is_refused(xformer: Command, tmp_path: Path) -> None:
     assert_refused(xformer, tmp_path, "train", "--fast", message="--fast")
     assert_refused(xformer, tmp_path, "trian", message="trian")
+
+
+@pytest.mark.parametrize("command", [("evaluate",), ("translate",), ("average", "--last=2")])
+@pytest.mark.parametrize("threads", ["-1", "99999999999999999999", "two"])
+def test_a_number_of_threads_that_is_none_is_refused_in_one_line(
+    command: tuple[str, ...], threads: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main([*command, "RUN", f"--threads={threads}"])
+    *_, last = capsys.readouterr().err.splitlines()
+    assert "argument --threads: must be a whole number" in last
+    assert threads in last
 
 
 @pytest.mark.parametrize("command", ["evaluate", "translate", "status", "report"])

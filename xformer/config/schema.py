@@ -18,8 +18,9 @@ from xformer.config.model_schema import Model
 from xformer.config.values import (
     Count,
     CountOrZero,
+    Exponent,
+    LengthOrZero,
     Name,
-    NonNegative,
     Positive,
     Probability,
     Ratio,
@@ -159,12 +160,12 @@ class Decode:
     """Beam search and what is decoded (section 6.1)."""
 
     beam: Count
-    alpha: NonNegative
-    extra_length: CountOrZero
+    alpha: Exponent
+    extra_length: LengthOrZero
     average: Count
     tokens_per_batch: Count
-    min_length: CountOrZero = 0
-    max_length: CountOrZero = 0
+    min_length: LengthOrZero = 0
+    max_length: LengthOrZero = 0
 
 
 DECODING = tuple(field.name for field in fields(Decode) if field.name != "tokens_per_batch")

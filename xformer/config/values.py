@@ -36,7 +36,9 @@ Ratio = Annotated[Fraction, PlainValidator(_ratio), PlainSerializer(str)]
 _MOST = 10**15
 Count = Annotated[int, Field(ge=1, le=_MOST)]
 CountOrZero = Annotated[int, Field(ge=0)]
+# Tokens; a search lays out a table of its longest hypotheses, and 64 bits have an end.
+LengthOrZero = Annotated[int, Field(ge=0, le=10**6)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
-NonNegative = Annotated[float, Field(ge=0.0)]
+Exponent = Annotated[float, Field(ge=0.0, le=10.0)]  # of lengths, whose power would overflow
 Name = Annotated[str, Field(min_length=1)]

@@ -30,6 +30,9 @@ from xformer.decoding.protocol import Decodable, State
 from xformer.decoding.strategy import Hypothesis
 from xformer.errors import UserError
 
+_COLDEST = 1e-6  # logits divided by less leave the range of single precision
+_MOST = 10**6  # samples of a line, all of which lie in memory
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -45,15 +48,15 @@ class Sampling:
     max_length: int = 0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and self.temperature > 0):
+        if not (math.isfinite(self.temperature) and self.temperature >= _COLDEST):
             raise UserError(
-                f"a temperature of {self.temperature} cannot be sampled at: give more than 0, or a beam of 1 "
-                "for the most likely token each time"
+                f"a temperature of {self.temperature} cannot be sampled at: give {_COLDEST} or more, or a "
+                "beam of 1 for the most likely token each time"
             )
         if not 0 < self.top_p <= 1:
             raise UserError(f"a top-p of {self.top_p} is no share: give more than 0 and at most 1 (all)")
-        if self.nbest < 1:
-            raise UserError(f"{self.nbest} samples of a line: give 1 or more")
+        if not 1 <= self.nbest <= _MOST:
+            raise UserError(f"{self.nbest} samples of a line: give 1 to {_MOST}")
         if self.seed < 0:
             raise UserError(f"a seed of {self.seed} is none: give 0 or more")
         check_alpha(self.alpha)
