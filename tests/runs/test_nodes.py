@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from xformer.errors import UserError
@@ -42,3 +44,31 @@ def test_torchrun_is_told_where_the_first_is() -> None:
 def test_what_does_not_fit_is_refused(count: int, environment: dict[str, str], told: str) -> None:
     with pytest.raises(UserError, match=rf"trainer\.num_nodes={count}.*{told}"):
         this_node(count, environment)
+
+
+def scontrol(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a command of this name in the only folder that commands are looked for in."""
+    monkeypatch.setenv("PATH", str(folder))
+    (folder / "scontrol").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "scontrol").chmod(0o755)
+
+
+SHORT = SLURM | {"SLURM_JOB_NODELIST": "gpu[7-9]"}
+
+
+def test_the_cluster_spells_out_its_short_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scontrol(tmp_path, monkeypatch, 'echo "$1 $2 $3" >&2; echo gpu7; echo gpu8; echo gpu9')
+    assert this_node(3, SHORT) == Node(2, 3, "gpu7", 20_017)
+
+
+def test_a_cluster_that_cannot_be_asked_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = r"trainer\.num_nodes=3: .*scontrol show hostnames gpu\[7-9\]: "
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match=told + "No such file"):
+        this_node(3, SHORT)
+    scontrol(tmp_path, monkeypatch, "echo no controller >&2; exit 1")
+    with pytest.raises(UserError, match=told + "no controller"):
+        this_node(3, SHORT)
+    scontrol(tmp_path, monkeypatch, "exit 0")
+    with pytest.raises(UserError, match=told + "exit code 0"):
+        this_node(3, SHORT)

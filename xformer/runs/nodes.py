@@ -72,13 +72,18 @@ def this_node(count: int, environment: Mapping[str, str] = os.environ) -> Node:
 
 
 def _first_host(environment: Mapping[str, str]) -> str:
-    """SLURM writes host names in a short form that its own command spells out."""
+    """SLURM writes host names in a short form that its own command spells out; ValueError where it cannot."""
     names = environment["SLURM_JOB_NODELIST"]
     if "[" not in names:
         return names.split(",")[0]
-    spelled = subprocess.run(
-        ["scontrol", "show", "hostnames", names], capture_output=True, text=True, check=True
-    )
+    command = ["scontrol", "show", "hostnames", names]
+    try:
+        spelled = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        raise ValueError(f"{' '.join(command)}: {error.strerror}") from None
+    if spelled.returncode or not spelled.stdout.strip():
+        why = spelled.stderr.strip() or f"exit code {spelled.returncode}"
+        raise ValueError(f"{' '.join(command)}: {' '.join(why.split())}")
     return spelled.stdout.split()[0]
 
 
