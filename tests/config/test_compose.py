@@ -169,3 +169,14 @@ def test_an_experiment_has_one_name_and_its_runs_one_place(name: str) -> None:
 def test_several_values_are_refused_where_one_configuration_is_asked_for(word: str) -> None:
     with pytest.raises(UserError, match=r"several values where one configuration is asked for; give one$"):
         compose([word])
+
+
+def test_runs_of_a_sweep_file_are_a_group_on_the_dashboard_unless_the_user_names_one() -> None:
+    def groups(*overrides: str) -> set[str | None]:
+        jobs = plan([*overrides]).jobs
+        return {getattr(job.config.tracking, "group", None) for job in jobs}
+
+    assert groups("sweeps=table3") == {"table3"}
+    assert groups("sweeps=table3", "tracking.group=mine") == {"mine"}
+    assert groups("sweeps=table3", "tracking=tensorboard") == {None}
+    assert groups("seed=1,2", "hydra.mode=MULTIRUN") == {None}

@@ -35,6 +35,27 @@ def exit_code(path: Path) -> int:
     return int(last["exit"].get("exit_code", 0))
 
 
+@pytest.mark.parametrize("launcher", ["basic", "joblib"])
+def test_runs_of_a_sweep_file_stand_together(xformer: Command, tmp_path: Path, launcher: str) -> None:
+    (tmp_path / "own" / "sweeps").mkdir(parents=True)
+    (tmp_path / "own" / "sweeps" / "seeds.yaml").write_text(
+        "# @package _global_\nhydra: {mode: MULTIRUN, sweeper: {params: {seed: '1,2'}}}\n"
+    )
+    ended = xformer(
+        "train",
+        "--config-dir=own",
+        "sweeps=seeds",
+        f"hydra/launcher={launcher}",
+        *TRACKED,
+        WANDB_SILENT="true",
+    )
+    assert ended.returncode == 0, ended.stderr
+    files = list(tmp_path.glob("runs/custom/*/tracking/wandb/offline-run-*/run-*.wandb"))
+    assert len(files) == 2
+    for file in files:
+        assert [each["run"]["run_group"] for each in records(file) if each["type"] == "run"] == ["seeds"]
+
+
 def test_without_a_login_each_run_is_recorded_offline_and_closed(xformer: Command, tmp_path: Path) -> None:
     ended = xformer("train", "-m", "seed=1,2", *TRACKED, WANDB_SILENT="true")
     assert ended.returncode == 0, ended.stderr
@@ -45,7 +66,9 @@ def test_without_a_login_each_run_is_recorded_offline_and_closed(xformer: Comman
         result = json.loads((run / "result.json").read_text())
         assert file.stem == f"run-{result['run_id']}"
         found = records(file)
-        (configuration,) = (each["run"]["config"]["update"] for each in found if each["type"] == "run")
+        (start,) = (each["run"] for each in found if each["type"] == "run")
+        assert start["run_group"] == "custom"  # no sweep file
+        configuration = start["config"]["update"]
         assert configuration["seed"] == result["seed"]
         assert configuration["row_hash"] == result["row_hash"]
         assert configuration["parameters"] == result["parameters"]

@@ -136,10 +136,20 @@ def from_hydra(composed: DictConfig, choices: Mapping[str, Any], overrides: Sequ
         raise UserError(_explain(error)) from None
     # A run that names no experiment is not a row of a table, even where it equals one.
     named = any(re.match(r"\+*experiments=", word) for word in overrides)
-    config = validate(
-        {**plain, "experiment": _named(str(choices["experiments"])) if named else schema.CUSTOM}
+    experiment = _named(str(choices["experiments"])) if named else schema.CUSTOM
+    config = validate({**plain, "experiment": experiment})
+    return replace(
+        config,
+        model=matched(config.model, config.tokenizer.vocabulary),
+        tracking=_grouped(config.tracking, choices.get("sweeps")),
     )
-    return replace(config, model=matched(config.model, config.tokenizer.vocabulary))
+
+
+def _grouped(tracking: schema.Tracking, sweep: str | None) -> schema.Tracking:
+    """The tracker with the sweep's name as its group, where it has groups and the user named none."""
+    if isinstance(tracking, schema.WandbTracking) and tracking.group is None and sweep:
+        return replace(tracking, group=sweep)
+    return tracking
 
 
 def _named(experiment: str) -> str:
