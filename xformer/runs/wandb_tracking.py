@@ -1,10 +1,11 @@
-"""Weights & Biases: online where a key or login is found, else offline under RUN/tracking; it never asks."""
+"""Weights & Biases: online where a key or login is found and it answers, else offline under RUN/tracking."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import wandb
@@ -14,6 +15,8 @@ from xformer.config import schema
 from xformer.runs.folder import RunFolder, State, Status
 from xformer.runs.tracking import Sample, facts, scores
 from xformer.runs.wandb_login import has_login
+
+log = logging.getLogger("xformer")
 
 
 class _Wandb:
@@ -42,25 +45,45 @@ def wandb_run(
 ) -> Iterator[_Wandb]:
     """The run's own record, gone on with where the run is, closed with its state."""
     folder.tracking.mkdir(exist_ok=True)
-    offline = settings.mode == "offline" or (settings.mode == "auto" and not has_login())
-    logger = WandbLogger(
-        project=settings.project,
-        entity=settings.entity,
-        name=f"{config.experiment} s{config.seed}",
-        id=_agents_id() or status.run_id,
-        resume="allow",
-        group=settings.group or config.experiment,
-        tags=[config.experiment, config.scale.name],
-        save_dir=str(folder.tracking),
-        mode="offline" if offline else "online",
-        config=facts(config, status),
-        settings=wandb.Settings(silent=True, console="off", disable_git=True, save_code=False),
-    )
-    tracker = _Wandb(logger)
+
+    def begin(mode: str) -> _Wandb:
+        return _Wandb(
+            WandbLogger(
+                project=settings.project,
+                entity=settings.entity,
+                name=f"{config.experiment} s{config.seed}",
+                id=_agents_id() or status.run_id,
+                resume="allow",
+                group=settings.group or config.experiment,
+                tags=[config.experiment, config.scale.name],
+                save_dir=str(folder.tracking),
+                mode=mode,
+                config=facts(config, status),
+                settings=wandb.Settings(silent=True, console="off", disable_git=True, save_code=False),
+            )
+        )
+
+    tracker = _begun(begin, settings)
     try:
         yield tracker
     finally:
         tracker.close()
+
+
+def _begun(begin: Callable[[str], _Wandb], settings: schema.WandbTracking) -> _Wandb:
+    """Online where that is possible; a tracker is a copy, so that a server out of reach ends no run.
+
+    Raises wandb's own errors where the user has asked for one mode and no other.
+    """
+    if settings.mode != "auto":
+        return begin(settings.mode)
+    try:
+        return begin(os.environ.get("WANDB_MODE") or ("online" if has_login() else "offline"))
+    except wandb.errors.Error as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        log.warning("tracking: Weights & Biases cannot be reached, recorded offline instead: %s", why)
+        wandb.teardown()  # its service holds on to the run's id
+        return begin("offline")
 
 
 def _agents_id() -> str | None:
