@@ -120,3 +120,19 @@ def test_a_rank_that_dies_or_hangs_ends_its_run_with_all_its_processes(
     assert status_of(run)["state"] == "failed"
     left = subprocess.run(["pgrep", "-f", run.name], capture_output=True, text=True)
     assert left.stdout == ""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGUSR1, 143)])
+def test_ranks_that_are_asked_to_stop_write_a_checkpoint_and_end(
+    endless: tuple[subprocess.Popen[str], Path], number: signal.Signals, code: int
+) -> None:
+    command, run = endless
+    command.send_signal(number)
+    _, errors = command.communicate(timeout=60)
+    assert command.returncode == code, errors
+    status = status_of(run)
+    assert status["state"] == "interrupted"
+    assert status["reason"] == f"stopped after update {status['updates']}"
+    assert (run / "checkpoints" / f"update-{status['updates']:08d}.ckpt").exists()
+    left = subprocess.run(["pgrep", "-f", run.name], capture_output=True, text=True)
+    assert left.stdout == ""

@@ -92,7 +92,10 @@ def worker(folder: Path, devices: int, node: Node = ALONE) -> Start:
     """Train the run in `folder`, one rank for each device; a single one is forked where a nursery is near."""
     module = ["-m", "xformer.runs.worker", str(folder)]
     if devices * node.count > 1:
-        return plainly([sys.executable, "-m", "torch.distributed.run", *node.torchrun(devices), *module])
+        # torchrun dies of those that it does not handle, and its ranks, each in a session of its own, go on.
+        handled = ",".join(number.name for number in (*STOPPING, signal.SIGHUP, signal.SIGQUIT))
+        torchrun = ["torch.distributed.run", *node.torchrun(devices), f"--signals-to-handle={handled}"]
+        return plainly([sys.executable, "-m", *torchrun, *module])
 
     def start(environment: Mapping[str, str], lock: int, log: int) -> Process:
         forked = ask_for_worker(folder, environment, lock=lock, log=log)
