@@ -13,7 +13,7 @@ import pytest
 
 from xformer.runs import process
 from xformer.runs.display import Lines, Silent, display_for
-from xformer.runs.folder import RunFolder, Status
+from xformer.runs.folder import BusyError, RunFolder, Status, note_stop
 from xformer.runs.machine import alive
 
 
@@ -72,6 +72,22 @@ def test_a_signal_is_passed_on_and_a_deaf_worker_is_killed(
     assert "asked to stop" in ended.what
     assert "memory" not in ended.what
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert RunFolder(tmp_path).asked_to_stop()
+
+
+def test_the_worker_learns_from_the_folder_whether_it_is_asked_to_stop(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys, time; from pathlib import Path; from xformer.runs.folder import RunFolder; "
+        f"run = RunFolder(Path({str(tmp_path)!r})); before = run.asked_to_stop(); "
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(3 if run.asked_to_stop() and not before else 4)); "
+        f"os.kill({os.getpid()}, signal.SIGTERM); time.sleep(600)"
+    )
+    for _ in range(2):  # the second start is not told of what the first was asked
+        assert watch(tmp_path, code).code == 3
+    with RunFolder(tmp_path).claim() as lock:
+        note_stop(lock)
+        with pytest.raises(BusyError, match="which was asked to stop; wait"), RunFolder(tmp_path).claim():
+            pass
 
 
 def test_a_process_that_is_gone_is_not_alive() -> None:

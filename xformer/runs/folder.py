@@ -145,6 +145,17 @@ class RunFolder:
         """What `evaluations/<digest>.json` holds; None where there is none or it cannot be read."""
         return _read(self.evaluations / f"{digest}.json")
 
+    def lock(self, node: int = 0) -> Path:
+        """Locked while the run is worked on, and names who does; each machine of a run has its own."""
+        return self.path / (f".lock-node{node}" if node else ".lock")
+
+    def asked_to_stop(self, node: int = 0) -> bool:
+        """Whether whoever holds the folder has been asked to stop, and has noted it (`note_stop`)."""
+        try:
+            return self.lock(node).read_text(errors="replace").endswith(_ASKED)
+        except OSError:
+            return False
+
     @contextlib.contextmanager
     def claim(self, node: int = 0) -> Iterator[int]:
         """Hold the folder against any other process; yields the descriptor that holds it.
@@ -154,8 +165,7 @@ class RunFolder:
         BusyError that names the holder.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        name = f".lock-node{node}" if node else ".lock"
-        descriptor = os.open(self.path / name, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(self.lock(node), os.O_RDWR | os.O_CREAT, 0o666)
         try:
             try:
                 _lock(descriptor)
@@ -163,7 +173,7 @@ class RunFolder:
                 holder = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
                 raise BusyError(f"{self.path}: is being run by {holder}; wait for it or stop it") from None
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+            os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
             yield descriptor
         finally:
             os.close(descriptor)
@@ -181,13 +191,22 @@ def _lock(descriptor: int) -> None:
 def held(folder: Path) -> bool:
     """Whether some process holds the run of a folder, by its lock, which none outlives."""
     try:
-        with open(folder / ".lock") as lock:
+        with open(RunFolder(folder).lock()) as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
     except BlockingIOError:
         return True
     return False
+
+
+_ASKED = ", which was asked to stop"
+
+
+def note_stop(lock: int) -> None:
+    """Let the worker, and who waits for the folder, know that whoever holds it was asked to stop."""
+    with contextlib.suppress(OSError):  # a full disk must not keep anybody from stopping
+        os.pwrite(lock, _ASKED.encode(), os.fstat(lock).st_size)
 
 
 @cache

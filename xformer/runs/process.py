@@ -17,7 +17,7 @@ from typing import Protocol
 
 from xformer.config import schema
 from xformer.runs.display import Display
-from xformer.runs.folder import RunFolder
+from xformer.runs.folder import RunFolder, note_stop
 from xformer.runs.forked import ask_for_worker
 from xformer.runs.identity import decoding_settings
 from xformer.runs.machine import TUNING, with_package
@@ -130,6 +130,8 @@ def watch(
         try:
             while process.poll() is None:
                 time.sleep(SECONDS_BETWEEN_LOOKS)
+                if came and not passed_on:
+                    note_stop(lock)
                 for number, _ in came[passed_on:]:
                     _signal(process, number)
                     passed_on += 1

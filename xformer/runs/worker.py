@@ -18,7 +18,7 @@ from xformer.runs.folder import RunFolder
 from xformer.runs.machine import keep_memory
 from xformer.runs.outcome import FAILED, FINE, INTERRUPTED, PREEMPTED, WRONG
 from xformer.runs.reporter import Reporter, Stop
-from xformer.runs.watchdog import guard
+from xformer.runs.watchdog import SECONDS_ASKED, guard
 
 log = logging.getLogger("xformer")
 
@@ -36,7 +36,8 @@ def work(folder: RunFolder) -> int:
     )
     reporter = Reporter(folder, first)
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
-        guard(lambda: reporter.write(state="failed", reason="another rank failed; see the log"), FAILED)
+        node = int(os.environ.get("GROUP_RANK", 0))
+        guard(lambda by_user: _hangs(reporter, by_user), FAILED, lambda: folder.asked_to_stop(node))
     try:
         from xformer.runs.carry_out import carry_out
         from xformer.runs.trackers import tracking
@@ -55,6 +56,15 @@ def work(folder: RunFolder) -> int:
     if state == "interrupted":
         return INTERRUPTED if stop() == signal.SIGINT else PREEMPTED
     return FINE
+
+
+def _hangs(reporter: Reporter, by_user: bool) -> None:
+    """The last words of a rank that was to end and did not."""
+    if by_user:
+        reason = f"asked to stop, its checkpoint was not written in {SECONDS_ASKED:.0f} s; see the log"
+        reporter.write(state="interrupted", reason=reason)
+    else:
+        reporter.write(state="failed", reason="another rank failed; see the log")
 
 
 if __name__ == "__main__":
