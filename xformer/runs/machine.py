@@ -53,21 +53,23 @@ def alive(pid: int) -> bool:
 
 
 def commit() -> str | None:
-    """The commit of the source tree that runs, with a `+` where files differ from it; None outside one."""
-    here = Path(__file__).parent
+    """The commit of the source tree that runs, with a `+` where files differ from it; None outside one.
+
+    Installed in `project/.venv` the package lies within a repository too, which is not its own.
+    """
     try:
-        head = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, timeout=5
-        )
-        changed = subprocess.run(
-            ["git", "status", "--porcelain", "--untracked-files=no"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            timeout=5,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        top, head = _git("rev-parse", "--show-toplevel", "HEAD").splitlines()
+        changed = _git("status", "--porcelain", "--untracked-files=no")
+    except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    if head.returncode:
+    if Path(top).resolve() != _PACKAGE_PARENT:
         return None
-    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+    return head + ("+" if changed.strip() else "")
+
+
+def _git(*words: str) -> str:
+    """What git answers in the package's folder; OSError without git, SubprocessError without an answer."""
+    command = ["git", *words]
+    return subprocess.run(
+        command, cwd=_PACKAGE_PARENT, capture_output=True, text=True, timeout=5, check=True
+    ).stdout
