@@ -25,6 +25,12 @@ def test_the_scale_matches_the_rounded_probability_exactly():
     assert y.max().item() == pytest.approx(65536 / (65536 - 6554), rel=1e-12)
 
 
+def test_a_probability_that_rounds_to_one_keeps_the_last_level():
+    torch.manual_seed(0)
+    y = dropout(torch.ones(1_000_000, dtype=torch.float64), 0.999999)
+    assert set(y.unique().tolist()) == {0.0, 65536.0}
+
+
 def test_neighbouring_elements_of_one_draw_are_dropped_independently():
     torch.manual_seed(0)
     dropped = (dropout(torch.ones(200_000, 4), 0.5) == 0).float()

@@ -123,3 +123,16 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
         opened_output(tmp_path / "nowhere/x"),
     ):
         pass
+
+
+def test_a_closed_standard_input_or_output_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`<&-` and `>&-`: Python then has None in their place."""
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(UserError, match="standard input: is closed; give --input FILE"):
+        list(windows(None))
+    monkeypatch.setattr(sys, "stdout", None)
+    with (
+        pytest.raises(UserError, match="standard output: is closed; give --output FILE"),
+        opened_output(None),
+    ):
+        pass

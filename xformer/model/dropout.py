@@ -30,7 +30,7 @@ def dropout(x: Tensor, p: float) -> Tensor:
     """Drop elements of `x`, whatever the mode."""
     if x.device.type != "cpu" or torch.compiler.is_compiling():
         return nn.functional.dropout(x, p)  # one fused kernel there
-    dropped = round(p * _LEVELS)
+    dropped = min(round(p * _LEVELS), _LEVELS - 1)  # of the levels one is kept, or there is nothing to scale
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     uniform = draws.view(torch.int16)[: x.numel()].view(x.shape)  # every 16-bit value equally likely
     keep = uniform >= dropped - _LEVELS // 2

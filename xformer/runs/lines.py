@@ -35,6 +35,8 @@ def windows(path: Path | None) -> Iterator[list[str]]:
         while window := list(islice(lines, FILE_WINDOW)):
             yield window
         return
+    if sys.stdin is None:  # closed by whoever started the command
+        raise UserError(f"{_STDIN}: is closed; give --input FILE")
     descriptor = sys.stdin.fileno()
     from_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
     yield from _arriving(descriptor, first=FILE_WINDOW if from_file else FIRST_WINDOW)
@@ -93,6 +95,8 @@ def opened_output(path: Path | None) -> Iterator[IO[bytes]]:
     Raises UserError where it cannot be written.
     """
     if path is None:
+        if sys.stdout is None:
+            raise UserError("standard output: is closed; give --output FILE")
         with open(sys.stdout.fileno(), "wb", closefd=False) as out:
             yield out
         return
