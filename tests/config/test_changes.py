@@ -120,7 +120,6 @@ def test_the_width_that_the_matching_solves_is_exempt() -> None:
     assert solved("model.d_ff", matched("params"))
     assert not solved("model.d_k", matched("params"))
     assert not solved("model.d_ff", matched("none"))
-    assert not solved("model.d_ff", cast(schema.Config, SimpleNamespace(model=SimpleNamespace())))
 
 
 def test_interpolations_are_followed_through_other_keys_groups_and_resolvers() -> None:

@@ -68,7 +68,7 @@ def source_of(key: str, changed: Iterable[str], written: DictConfig) -> str | No
 
 def solved(key: str, config: schema.Config) -> bool:
     """Whether the matching of sizes found the value of `key`."""
-    return key == "model.d_ff" and getattr(config.model, "match", "none") != "none"
+    return key == "model.d_ff" and config.model.match != "none"
 
 
 def base_of(experiment: str, config_dir: Path | None = None) -> str | None:

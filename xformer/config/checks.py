@@ -46,7 +46,7 @@ def _positions(config: schema.Config) -> Iterator[str]:
                 "features; they are turned in pairs, take an even number"
             )
     if isinstance(position, schema.RelativePosition):
-        yield from _buckets(model, position)
+        yield from _buckets(position)
     if isinstance(position, schema.SinusoidalPosition) and width % 2:
         yield f"model.d_model: {width} is odd; sinusoids come in pairs of sine and cosine, take an even width"
     if isinstance(position, schema.LearnedPosition) and position.max_length < config.data.max_length:
@@ -56,7 +56,7 @@ def _positions(config: schema.Config) -> Iterator[str]:
         )
 
 
-def _buckets(model: schema.Model, position: schema.RelativePosition) -> Iterator[str]:
+def _buckets(position: schema.RelativePosition) -> Iterator[str]:
     buckets, distance = position.buckets, position.max_distance
     if buckets % 4:
         yield (

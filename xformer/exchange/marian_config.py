@@ -196,9 +196,3 @@ class _Reader:
         if not isinstance(value, int | float) or not 0 <= value < 1:
             raise UserError(f"{self.where}: {key} must be a number from 0 to less than 1, not {value!r}")
         return float(value)
-
-    def token(self, key: str) -> int | None:
-        value = self._values.get(key)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            raise UserError(f"{self.where}: {key} must be a token id, not {value!r}")
-        return value

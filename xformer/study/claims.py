@@ -243,10 +243,10 @@ def _claim(value: Any, number: int, file: str) -> Claim:
         return _CLAIM.validate_json(json.dumps(value, default=str))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise UserError(f"{file}: claim {named or f'number {number}'}: {_what(first, value)}") from None
+        raise UserError(f"{file}: claim {named or f'number {number}'}: {_what(first)}") from None
 
 
-def _what(error: Any, value: Any) -> str:
+def _what(error: Any) -> str:
     kinds: dict[str, Any] = {"superiority": Superiority, "no_worse": NoWorse, "ordering": Ordering,
                              "trend": Trend, "equivalence": Equivalence}  # fmt: skip
     key = ".".join(str(part) for part in error["loc"] if part not in kinds)
