@@ -9,6 +9,7 @@ from pathlib import Path
 
 from xformer import __version__, streams
 from xformer.errors import UserError
+from xformer.options import add_decoding, add_overrides, add_run, add_threads
 from xformer.wording import counted
 
 EXAMPLES = """\
@@ -82,20 +83,20 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--dry-run", action="store_true", help="print each run, its folder and what it lacks; train nothing"
     )
-    _add_overrides(train)
+    add_overrides(train)
 
     inspect = command("inspect", _inspect, "sizes, parameters and cost of a configuration, without training")
     inspect.add_argument("--json", action="store_true", help="print one JSON object")
     inspect.add_argument(
         "--diff", nargs=2, metavar=("A", "B"), help="two experiments, such as table3/base table3/big"
     )
-    _add_overrides(inspect)
+    add_overrides(inspect)
 
     data = command("data", _data, "prepare the corpus only: check, tokenize, encode")
-    _add_overrides(data)
+    add_overrides(data)
 
     evaluate = command("evaluate", _evaluate, "score a trained run on a split of its corpus, or on any files")
-    _add_run(evaluate)
+    add_run(evaluate)
     evaluate.add_argument(
         "--split", action="append", metavar="NAME", help="split to score (test); may be given again"
     )
@@ -112,10 +113,10 @@ def _parser() -> argparse.ArgumentParser:
         "--metric", action="append", choices=["comet", "tokenised_bleu"],
         help="score by this too (docs/decoding.md); may be given again",
     )  # fmt: skip
-    _add_decoding(evaluate)
+    add_decoding(evaluate)
 
     translate = command("translate", _translate, "translate lines with a trained run")
-    _add_run(translate)
+    add_run(translate)
     translate.add_argument(
         "--input", type=Path, metavar="FILE", help="plain or .gz; standard input if left out"
     )
@@ -127,20 +128,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     translate.add_argument("--scores", action="store_true", help="score and log-probability in front")
     translate.add_argument("--attention", action="store_true", help="source token of each token, i-j, behind")
-    _add_decoding(translate)
+    add_decoding(translate)
     translate.add_argument("--sample", action="store_true", help="draw tokens instead of searching")
     translate.add_argument("--temperature", type=float, metavar="T", help="of --sample (1)")
     translate.add_argument("--top-p", type=float, metavar="P", help="share of probability to draw from (1)")
     translate.add_argument("--seed", type=int, metavar="N", help="of --sample (1)")
 
     average = command("average", _average, "the mean of a run's last checkpoints, as a run of its own")
-    _add_run(average)
+    add_run(average)
     average.add_argument("--last", type=int, metavar="N", required=True, help="checkpoints to average")
     average.add_argument("--out", type=Path, metavar="DIR", help="RUN-averageN if left out")
-    _add_threads(average)
+    add_threads(average)
 
     attend = command("attend", _attend, "attention maps of one sentence pair, as page, picture or data")
-    _add_run(attend)
+    add_run(attend)
     attend.add_argument("--source", required=True, metavar="TEXT", help="one sentence")
     attend.add_argument("--target", metavar="TEXT", help="the run's own translation if left out")
     attend.add_argument(
@@ -155,7 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     attend.add_argument("--head", type=int, metavar="N", help="only this head, counted from 1")
 
     export = command("export", _export, "a trained run in a format that other programs read (docs/export.md)")
-    _add_run(export)
+    add_run(export)
     export.add_argument(
         "--to", required=True, choices=["safetensors", "marian", "ctranslate2"], help="format"
     )
@@ -198,63 +199,6 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="FILE", help="specification to write (FOLDER/dashboard.json)"
     )
     return parser
-
-
-def _add_overrides(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "overrides",
-        nargs="*",
-        metavar="KEY=VALUE",
-        help="choice of a group or value of a key (conf/train.yaml lists them all)",
-    )
-    parser.add_argument(
-        "--config-dir",
-        type=Path,
-        metavar="DIR",
-        help="folder of your own with experiments/, sweeps/ or groups such as data/",
-    )
-
-
-def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, metavar="RUN", help="run folder")
-
-
-def _add_decoding(parser: argparse.ArgumentParser) -> None:
-    """Settings that take the place of the run's own."""
-    parser.add_argument("--beam", type=int, metavar="N", help="hypotheses side by side; 1 is greedy")
-    parser.add_argument("--alpha", type=float, metavar="A", help="exponent of the length penalty")
-    parser.add_argument(
-        "--extra-length", type=int, metavar="N", help="tokens the output may exceed the input by"
-    )
-    parser.add_argument("--min-length", type=int, metavar="N", help="tokens the output has at least")
-    parser.add_argument("--max-length", type=int, metavar="N", help="tokens the output has at most; 0: any")
-    parser.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
-    _add_threads(parser)
-
-
-def _add_threads(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--threads",
-        type=_whole(0, 1024),
-        metavar="N",
-        default=0,
-        help="threads on a CPU; 0: PyTorch's choice",
-    )
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    """A type of option: a whole number in a range, which argparse refuses in its own words outside it."""
-
-    def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:  # argparse's own words name the type, which is a function here
-            raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"must be a whole number from {least} to {most}, not {value}")
-        return value
-
-    return read
 
 
 def _train(options: argparse.Namespace) -> int:
