@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from xformer.files import replacing, write_atomic
+from xformer.errors import UserError
+from xformer.files import replacing, write_atomic, written
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o007, 0o660)])
@@ -33,3 +34,9 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
         interrupted()
     assert (tmp_path / "x").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_what_a_disk_says_is_told_with_the_path(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "x"
+    with pytest.raises(UserError, match="nowhere/x: cannot be written: No such file"), written(path):
+        write_atomic(path, "text")

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from xformer.errors import UserError
+
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
@@ -65,6 +67,15 @@ def _umask() -> int:
     mask = os.umask(0o077)  # there is no way to ask but to set it
     os.umask(mask)
     return mask
+
+
+@contextlib.contextmanager
+def written(path: Path) -> Iterator[None]:
+    """Turn what a disk says while `path` is written into a UserError."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xformer.errors import UserError
-from xformer.files import write_atomic
+from xformer.files import write_atomic, written
 
 if TYPE_CHECKING:
     from xformer.attention_maps.maps import AttentionMaps
@@ -70,7 +70,5 @@ def write_maps(maps: AttentionMaps, path: Path) -> None:
     """
     check_path(path)
     data = RENDERERS[path.suffix.lower()](maps)
-    try:
+    with written(path):
         write_atomic(path, data)
-    except OSError as error:
-        raise UserError(f"--out {path}: cannot be written: {error.strerror}") from None

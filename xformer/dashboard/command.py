@@ -16,7 +16,7 @@ import yaml
 from xformer.dashboard.offline import offline_records, send, sync_command
 from xformer.dashboard.panels import sections
 from xformer.errors import UserError
-from xformer.files import write_json
+from xformer.files import write_json, written
 from xformer.runs.wandb_login import has_login
 from xformer.study.markdown import report_markdown
 from xformer.study.report import Report, build_report
@@ -52,11 +52,9 @@ def dashboard(folder: Path, project: str | None, entity: str | None, out: Path |
     space, page = _views(made, folder, target)
     from xformer.dashboard.views import specification
 
-    try:
+    with written(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, {"project": target.project, "entity": target.entity, **specification(space, page)})
-    except OSError as error:
-        raise UserError(f"{path}: the specification cannot be written there: {error.strerror}") from None
     print(f"Written: {path}")
     if not login:
         print(_how_to_send(folder, target, records))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from xformer.errors import UserError
-from xformer.files import read_json, replacing_folder, write_json
+from xformer.files import read_json, replacing_folder, write_json, written
 
 MARK = "export.json"
 
@@ -55,15 +55,6 @@ def export_folder(out: Path, origin: Origin) -> Iterator[Path]:
     with written(out), replacing_folder(_plain(out)) as work:
         write_json(work / MARK, asdict(origin))
         yield work
-
-
-@contextlib.contextmanager
-def written(out: Path) -> Iterator[None]:
-    """Turn what a disk says into a UserError."""
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"{out}: cannot be written: {error.strerror or error}") from None
 
 
 def read_mark(folder: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from xformer.config.compose import compose
 from xformer.config.validate import dump, validate
 from xformer.data.vocabulary import BOS, EOS, PAD, UNK
 from xformer.errors import UserError
-from xformer.exchange.folder import read_object, written
+from xformer.exchange.folder import read_object
 from xformer.exchange.foreign_tokenizer import ForeignTokenizer
 from xformer.exchange.marian_config import from_marian
 from xformer.exchange.marian_weights import import_weights
@@ -26,7 +26,7 @@ from xformer.exchange.opus_tokenizer import SIDES, OpusTokenizer
 from xformer.exchange.output_bias import fold
 from xformer.exchange.rows import Rows, arrange
 from xformer.exchange.tensors import read_tensors
-from xformer.files import replacing_folder
+from xformer.files import replacing_folder, written
 from xformer.model.embedding import TYING
 from xformer.runs.folder import RunFolder, Status
 from xformer.training import checkpoints

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from xformer.config import schema
 from xformer.data.prepare import prepare
 from xformer.errors import UserError
-from xformer.files import read_json, write_atomic, write_json
+from xformer.files import read_json, write_atomic, write_json, written
 from xformer.runs.evaluation import Evaluation, score_split
 from xformer.runs.folder import BusyError, RunFolder
 from xformer.runs.identity import decoding_hash, decoding_settings
@@ -42,13 +42,11 @@ def average(options: argparse.Namespace) -> int:
     made = Average(run, RunFolder(options.out or _beside(run.path, len(paths))), paths)
     made.refuse_others()
     try:
-        with made.out.claim():
+        with written(made.out.path), made.out.claim():
             made.write(dataclasses.replace(config, decode=decode))
             made.score()
     except BusyError as error:
         raise UserError(str(error)) from None
-    except OSError as error:
-        raise UserError(f"{made.out.path}: cannot be written: {error.strerror or error}") from None
     print(made.out.path)
     return 0
 

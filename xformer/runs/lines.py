@@ -20,7 +20,7 @@ from typing import IO, cast
 
 from xformer.data.corpus import stream_lines, text_of
 from xformer.errors import UserError
-from xformer.files import replacing
+from xformer.files import replacing, written
 
 FILE_WINDOW = 20_000
 FIRST_WINDOW = 32  # of a pipe: the first lines come out soon; then twice as many each time
@@ -100,16 +100,13 @@ def opened_output(path: Path | None) -> Iterator[IO[bytes]]:
         with open(sys.stdout.fileno(), "wb", closefd=False) as out:
             yield out
         return
-    try:
-        with _file(path) as file:
-            if path.suffix != ".gz":
-                yield file
-                return
-            # Without name and time, so that the same text gives the same bytes.
-            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-                yield cast(IO[bytes], packed)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
+    with written(path), _file(path) as file:
+        if path.suffix != ".gz":
+            yield file
+            return
+        # Without name and time, so that the same text gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            yield cast(IO[bytes], packed)
 
 
 def _file(path: Path) -> contextlib.AbstractContextManager[IO[bytes]]:

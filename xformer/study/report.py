@@ -11,7 +11,7 @@ from rich.text import Text
 
 from xformer import streams
 from xformer.errors import UserError
-from xformer.files import write_atomic
+from xformer.files import write_atomic, written
 from xformer.study.claims import built_in_claims, read_claims
 from xformer.study.collect import collect
 from xformer.study.findings import Findings, find
@@ -97,12 +97,10 @@ def _write(report: Report, out: Path) -> list[Path]:
     }
     pictures = {PICTURE: report_svg(tables, findings), CURVES: curves_svg(tables)}
     files |= {name: text for name, text in pictures.items() if text is not None}
-    try:
+    with written(out):
         out.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             write_atomic(out / name, text)
         for name in pictures.keys() - files.keys():  # that of an earlier report would contradict the page
             (out / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise UserError(f"{out}: the report cannot be written there: {error.strerror}") from None
     return [out / name for name in files]
