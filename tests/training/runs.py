@@ -15,7 +15,7 @@ from xformer.config import schema
 from xformer.config.compose import compose
 from xformer.data.prepare import Prepared, prepare
 from xformer.training.checkpoints import path_of, read_checkpoint
-from xformer.training.fit import Outcome, fit
+from xformer.training.fit import FitResult, fit
 
 DIGITS = "0123456789"
 
@@ -95,7 +95,7 @@ def small_run(folder: Path, **changes: Any) -> tuple[schema.Config, Prepared]:
     return config, prepare(config)
 
 
-def train(config: schema.Config, prepared: Prepared, folder: Path, **arguments: Any) -> Outcome:
+def train(config: schema.Config, prepared: Prepared, folder: Path, **arguments: Any) -> FitResult:
     """`fit` with nobody listening."""
     return fit(config, prepared, folder, **{"report": lambda _: None, "stop": lambda: None, **arguments})
 

@@ -9,7 +9,7 @@ import pytest
 from tests.training.test_metrics import row
 from xformer.training import progress
 from xformer.training.ledger import Ledger
-from xformer.training.progress import Progress, Reporter
+from xformer.training.progress import Progress, ProgressReporter
 
 
 class Clock:
@@ -31,7 +31,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_progress_is_reported_twice_a_second_at_most(clock: Clock) -> None:
     heard: list[Progress] = []
-    reporter = Reporter(heard.append, 100_000)
+    reporter = ProgressReporter(heard.append, 100_000)
     reporter.begin(0)
     for update in range(1, 1001):
         clock.now += 0.01
@@ -41,7 +41,7 @@ def test_progress_is_reported_twice_a_second_at_most(clock: Clock) -> None:
 
 def test_the_time_left_counts_from_where_this_process_began(clock: Clock) -> None:
     heard: list[Progress] = []
-    reporter = Reporter(heard.append, 200)
+    reporter = ProgressReporter(heard.append, 200)
     reporter.begin(100)
     clock.now += 30
     reporter.report("training", 110, 3, Ledger())
@@ -53,7 +53,7 @@ def test_lines_are_sparse_but_every_look_at_the_dev_set_has_one(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="xformer")
-    reporter = Reporter(lambda _: None, 1000)
+    reporter = ProgressReporter(lambda _: None, 1000)
     reporter.begin(0)
     for update in range(1, 101):
         clock.now += 1
@@ -65,7 +65,7 @@ def test_lines_are_sparse_but_every_look_at_the_dev_set_has_one(
 
 def test_the_log_of_a_run_of_days_stays_small(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="xformer")
-    reporter = Reporter(lambda _: None, 100_000)
+    reporter = ProgressReporter(lambda _: None, 100_000)
     reporter.begin(0)
     for update in range(1, 100_001, 10):
         clock.now += 26

@@ -11,7 +11,7 @@ import torch
 
 from tests.training.runs import checkpoint, rows, small_run, stop_after, train, write_corpus
 from xformer.training.checkpoints import list_checkpoints, path_of
-from xformer.training.fit import Outcome
+from xformer.training.fit import FitResult
 
 CLOCKED = {"tokens_per_second", "seconds"}  # the only values that may differ
 
@@ -49,7 +49,7 @@ def unbroken(place: Path) -> Path:
     return place / "unbroken"
 
 
-def run(place: Path, name: str, **arguments: Any) -> Outcome:
+def run(place: Path, name: str, **arguments: Any) -> FitResult:
     return train(*small_run(place, **SETTINGS), place / name, **arguments)
 
 

@@ -16,7 +16,7 @@ from xformer.runs.result import result
 from xformer.runs.tracking import Sample, Tracker, pick
 from xformer.runs.trained import load
 from xformer.training.device import training_device
-from xformer.training.fit import Outcome, Progress, fit
+from xformer.training.fit import FitResult, Progress, fit
 
 log = logging.getLogger("xformer")
 
@@ -73,7 +73,7 @@ def _check_same(folder: RunFolder, config: schema.Config, prepared: Prepared) ->
 def _score(
     folder: RunFolder,
     prepared: Prepared,
-    outcome: Outcome,
+    outcome: FitResult,
     reporter: Reporter,
     stop: Stop,
     tracker: Tracker,

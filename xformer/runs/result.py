@@ -19,13 +19,13 @@ from xformer.runs.folder import Status
 from xformer.runs.identity import decoding_hash, decoding_settings
 from xformer.runs.machine import commit
 from xformer.runs.trained import Trained
-from xformer.training.fit import Outcome
+from xformer.training.fit import FitResult
 
 LIBRARIES = ("torch", "lightning", "tokenizers", "sacrebleu", "numpy")
 
 
 def result(
-    trained: Trained, status: Status, outcome: Outcome, prepared: Prepared, wall_seconds: float,
+    trained: Trained, status: Status, outcome: FitResult, prepared: Prepared, wall_seconds: float,
     evaluations: dict[str, Evaluation],
 ) -> dict[str, Any]:  # fmt: skip
     """All of it; `evaluations` holds dev and test."""

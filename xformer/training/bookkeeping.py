@@ -31,7 +31,7 @@ from xformer.training.divergence import DivergenceWatch
 from xformer.training.ledger import Ledger
 from xformer.training.metrics import MetricsFile, Row
 from xformer.training.module import TranslationModule
-from xformer.training.progress import Reporter
+from xformer.training.progress import ProgressReporter
 from xformer.training.ranks import Ranks
 from xformer.training.validation import Validation
 
@@ -61,7 +61,7 @@ class Bookkeeping(lightning.Callback):
         flops_per_token: float,
         watch: DivergenceWatch,
         validation: Validation,
-        reporter: Reporter,
+        reporter: ProgressReporter,
         ranks: Ranks,
         stop: Callable[[], int | None],
     ) -> None:

@@ -25,18 +25,18 @@ from xformer.training.bookkeeping import Bookkeeping, State
 from xformer.training.compiling import training_forward
 from xformer.training.divergence import DivergenceWatch
 from xformer.training.module import TranslationModule
-from xformer.training.progress import Progress, Reporter
+from xformer.training.progress import Progress, ProgressReporter
 from xformer.training.ranks import Ranks
 from xformer.training.trainer import Stream, build_trainer, find_ranks, quiet
 from xformer.training.validation import Validation
 
-__all__ = ["Outcome", "Progress", "fit"]
+__all__ = ["FitResult", "Progress", "fit"]
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FitResult:
     """How training ended and what it took."""
 
     state: State
@@ -56,7 +56,7 @@ def fit(
     report: Callable[[Progress], None],
     loggers: Sequence[Logger] = (),
     stop: Callable[[], int | None] = lambda: None,
-) -> Outcome:
+) -> FitResult:
     """Train in a run folder: from its newest loadable checkpoint, or from the beginning.
 
     Writes `metrics.csv` and `checkpoints/` there. `report` hears of progress at most twice a second. When
@@ -92,7 +92,7 @@ def fit(
         flops_per_token=TRAINING * flops(config.model, vocabulary).token,
         watch=DivergenceWatch(vocabulary=vocabulary, warmup_updates=config.optim.warmup_updates),
         validation=Validation(config, prepared, ranks),
-        reporter=Reporter(report if ranks.rank == 0 else _nobody, settings.updates),
+        reporter=ProgressReporter(report if ranks.rank == 0 else _nobody, settings.updates),
         ranks=ranks,
         stop=stop,
     )
@@ -107,7 +107,7 @@ def fit(
         _log.info("%s: %s", books.state, books.reason)
     total, peak = books.ledger.total, ranks.max(_peak_memory(ranks.device))
     ranks.part()
-    return Outcome(
+    return FitResult(
         state=books.state,
         reason=books.reason,
         updates=books.updates,

@@ -31,7 +31,7 @@ class Progress:
     seconds_left: float  # at the pace since this process began, validation and checkpoints included
 
 
-class Reporter:
+class ProgressReporter:
     """Passes progress on, at most twice a second, and writes a line to the log now and then."""
 
     def __init__(self, report: Callable[[Progress], None], updates_planned: int) -> None:
