@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from xformer.config import schema
-from xformer.config.compose import compose, plan, quote
+from xformer.config.compose import compose, plan
+from xformer.config.overrides import quote
 from xformer.errors import UserError
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.system.commands import SMALL, Command, Start, run_in, status_of, wait_for
-from xformer.config.compose import quote
+from xformer.config.overrides import quote
 
 JOBLIB = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
 

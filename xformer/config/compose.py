@@ -13,14 +13,15 @@ from hydra import compose as hydra_compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import IntervalSweep, Override
 from hydra.errors import HydraException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from xformer.config import schema
+from xformer.config.keys import key_of
 from xformer.config.locations import config_root
+from xformer.config.overrides import corners, gives_several, quote, single_values
 from xformer.config.scales import register_resolvers
 from xformer.config.sizes.matching import matched
 from xformer.config.validate import unknown, validate
@@ -53,12 +54,6 @@ class Plan:
         return self.sweep and not _by_list(self.hydra)
 
 
-def quote(value: str | Path) -> str:
-    """Text as the value of an override, whatever characters it holds."""
-    # In Hydra's grammar a backslash means itself, save before a quote.
-    return "'" + re.sub(r"(\\*)('|$)", lambda m: m[1] * 2 + (r"\'" if m[2] else ""), str(value)) + "'"
-
-
 def search_path(config_dir: Path | None = None) -> str:
     """The override that lets Hydra find `experiments/` and `sweeps/`, those of the user's folder first."""
     folders = [folder for folder in (config_dir, config_root()) if folder is not None]
@@ -82,7 +77,7 @@ def plan(overrides: list[str], *, multirun: bool = False, config_dir: Path | Non
 
 def _planned(overrides: list[str], extra: list[str], multirun: bool) -> Plan:
     """Raises UserError, or what Hydra and OmegaConf raise on purpose."""
-    single = _single_values(overrides)
+    single = single_values(overrides)
     master = _composed(single, extra)
     if not multirun and master.hydra.mode is not RunMode.MULTIRUN:
         if len(single) < len(overrides):  # Hydra says which value is ambiguous
@@ -119,7 +114,7 @@ def compose(overrides: list[str], *, config_dir: Path | None = None) -> schema.C
 def compose_job(overrides: list[str], *, config_dir: Path | None = None) -> Job:
     """Like `compose`, with the way in which each value was written. Raises UserError, for a sweep too."""
     for word in overrides:
-        if _gives_several(word):
+        if gives_several(word):
             raise UserError(f"{word}: several values where one configuration is asked for; give one")
     planned = plan(overrides, config_dir=config_dir)
     if planned.sweep:
@@ -135,7 +130,7 @@ def from_hydra(composed: DictConfig, choices: Mapping[str, Any], overrides: Sequ
     except OmegaConfBaseException as error:
         raise UserError(_explain(error)) from None
     # A run that names no experiment is not a row of a table, even where it equals one.
-    named = any(re.match(r"\+*experiments=", word) for word in overrides)
+    named = any(key_of(word) == "experiments" for word in overrides)
     experiment = _named(str(choices["experiments"])) if named else schema.CUSTOM
     config = validate({**plain, "experiment": experiment})
     return replace(
@@ -175,7 +170,7 @@ def _points(master: DictConfig, overrides: list[str]) -> list[list[str]]:
     words = [f"{key}={value}" for key, value in params.items()] + overrides
     parsed = OverridesParser.create().parse_overrides(words)
     if not _by_list(master.hydra):
-        return _corners(parsed)
+        return corners(parsed)
     (points,) = BasicSweeper.split_arguments(parsed, max_batch_size=None)
     return [list(point) for point in points]
 
@@ -183,43 +178,6 @@ def _points(master: DictConfig, overrides: list[str]) -> list[list[str]]:
 def _by_list(hydra: DictConfig) -> bool:
     """Whether the sweeper runs every combination, known beforehand."""
     return str(hydra.sweeper._target_).endswith("BasicSweeper")
-
-
-def _corners(parsed: Sequence[Override]) -> list[list[str]]:
-    """Points of a search that, checked one by one, cover each value or end of each key at least once."""
-    keys = [each.get_key_element() for each in parsed]
-    values = [_ends(each) for each in parsed]
-    first = [choices[0] for choices in values]
-    points = [first]
-    for place, choices in enumerate(values):
-        points += [[*first[:place], choice, *first[place + 1 :]] for choice in choices[1:]]
-    return [[f"{key}={value}" for key, value in zip(keys, point, strict=True)] for point in points]
-
-
-def _ends(override: Override) -> list[str]:
-    value = override.value()
-    if isinstance(value, IntervalSweep):
-        return [str(value.start), str(value.end)]
-    if override.is_sweep_override():
-        return [str(each) for each in override.sweep_string_iterator()]
-    return [override.get_value_element_as_str()]
-
-
-def _single_values(overrides: list[str]) -> list[str]:
-    """The overrides without those that give several values; what is left says whether it is a sweep."""
-    parsed = OverridesParser.create().parse_overrides(overrides)
-    for each in parsed:
-        if not each.key_or_group:  # Hydra would answer with a failed assertion
-            raise UserError(f"{each.input_line}: names no key; write KEY=VALUE")
-    return [str(each.input_line) for each in parsed if not each.is_sweep_override()]
-
-
-def _gives_several(word: str) -> bool:
-    try:
-        (parsed,) = OverridesParser.create().parse_overrides([word])
-    except HydraException:  # composing says what is wrong with it
-        return False
-    return parsed.is_sweep_override()
 
 
 # Engines and searches that are packages of their own, and the extra that installs each.

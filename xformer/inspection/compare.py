@@ -10,6 +10,7 @@ from typing import Any
 from xformer.config import schema
 from xformer.config.changes import Difference, differences
 from xformer.config.compose import compose
+from xformer.config.keys import key_of
 from xformer.config.sizes.accounting import parameters
 from xformer.config.sizes.flops import flops
 from xformer.errors import UserError
@@ -40,7 +41,7 @@ class Comparison:
 
 def compare(left: str, right: str, overrides: Sequence[str], *, config_dir: Path | None = None) -> Comparison:
     """Compose two experiments with the same overrides. Raises UserError where one cannot be composed."""
-    if chosen := [word for word in overrides if word.lstrip("+").startswith("experiments=")]:
+    if chosen := [word for word in overrides if key_of(word) == "experiments"]:
         raise UserError(f"{chosen[0]}: --diff names the experiments itself; leave this out")
     one, other = (
         compose([f"experiments={name}", *overrides], config_dir=config_dir) for name in (left, right)

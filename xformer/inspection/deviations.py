@@ -21,6 +21,7 @@ from xformer.config.changes import (
     undeclared,
 )
 from xformer.config.compose import Job, compose_job
+from xformer.config.keys import key_of
 from xformer.inspection.paper import knowledge
 
 SCALE = "paper"
@@ -96,8 +97,8 @@ def misdeclared(job: Job, config_dir: Path | None = None) -> list[Difference]:
     experiment = job.config.experiment
     if experiment == schema.CUSTOM or (base := base_of(experiment, config_dir)) is None:
         return []
-    others = [word for word in job.overrides if not word.lstrip("+").startswith("experiments=")]
-    if base == schema.BASE and config_dir is None and all(word.startswith("scale=") for word in others):
+    others = [word for word in job.overrides if key_of(word) != "experiments"]
+    if base == schema.BASE and config_dir is None and all(key_of(word) == "scale" for word in others):
         return undeclared(job, at_scale(_base(), job.config.scale.name).config)  # composing takes longer
     theirs = compose_job([f"experiments={base}", *others], config_dir=config_dir)
     return undeclared(job, theirs.config)
@@ -116,7 +117,7 @@ def _base() -> Job:
 def _cause(key: str, job: Job, misdeclared: Sequence[Difference], *, exists: bool) -> str:
     """What made the value another than the paper's, the scale aside."""
     experiment = job.config.experiment
-    typed = [word.partition("=")[0].lstrip("+").replace("/", ".") for word in job.overrides]
+    typed = [key_of(word).replace("/", ".") for word in job.overrides]
     typed = [each for each in typed if each not in ("experiments", "scale", "seed")]
     if any(covers(each, key) for each in typed):
         return "set on the command line"

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from xformer.config import schema
+from xformer.config.keys import key_of
 
 # What cannot change the trained weights beyond rounding, or is known by its content instead.
 NEUTRAL = frozenset(
@@ -88,7 +89,7 @@ def telling(overrides: Sequence[str]) -> list[str]:
     named_elsewhere = {"experiments", "sweeps", "seed", "scale"}
     told = []
     for override in overrides:
-        key = override.partition("=")[0].lstrip("+~")
+        key = key_of(override)
         neutral = key in NEUTRAL or key.split(".")[0] in (NEUTRAL - {"scale"}) | {"hydra"}
         if not (neutral or key in named_elsewhere or key.startswith("hydra/")):
             told.append(override)

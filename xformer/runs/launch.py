@@ -14,8 +14,9 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from xformer.config.compose import Plan, from_hydra, quote, search_path
+from xformer.config.compose import Plan, from_hydra, search_path
 from xformer.config.locations import config_root
+from xformer.config.overrides import quote
 from xformer.config.scales import register_resolvers
 from xformer.errors import UserError
 from xformer.files import read_json, write_json
