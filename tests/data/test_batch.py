@@ -1,23 +1,17 @@
-"""A batch holds its sentences and nothing else, and an evaluation set each of its lines once."""
+"""A batch holds its sentences and nothing else."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from xformer.data.batch import Batch, collate, evaluation_batches
-from xformer.data.prepare import EvaluationSet
+from xformer.data.batch import Batch, collate
 from xformer.data.store import Pair, ParallelStore
 from xformer.data.vocabulary import BOS, EOS, PAD
 
 ids = st.lists(st.integers(4, 299), max_size=9)
 pairs = st.lists(st.tuples(ids, ids), min_size=1, max_size=12)
-
-
-def evaluation_set(pairs: list[Pair]) -> EvaluationSet:
-    return EvaluationSet(ParallelStore.from_pairs(pairs, 300), [""] * len(pairs), [""] * len(pairs))
 
 
 def test_a_batch_by_hand() -> None:
@@ -69,32 +63,6 @@ def test_a_moved_batch_is_the_same_batch() -> None:
     assert (moved.source_tokens, moved.target_tokens) == (4, 2)
     assert batch.to("cpu") is not batch
     assert torch.equal(batch.to("cpu", non_blocking=True).target_out_BT, batch.target_out_BT)
-
-
-# --- evaluation ------------------------------------------------------------------------------
-
-
-@settings(deadline=None)
-@given(pairs=pairs, budget=st.integers(1, 40))
-def test_evaluation_batches_hold_each_line_once_within_the_budget(pairs: list[Pair], budget: int) -> None:
-    batches = evaluation_batches(evaluation_set(pairs), budget)
-    assert sorted(np.concatenate([indices for indices, _ in batches]).tolist()) == list(range(len(pairs)))
-    for indices, batch in batches:
-        assert len(indices) == len(batch.source_BS) == len(batch.target_in_BT)
-        assert len(indices) == 1 or max(batch.source_BS.numel(), batch.target_out_BT.numel()) <= budget
-        for row, i in enumerate(indices):
-            assert batch.target_out_BT[row, : len(pairs[i][1]) + 1].tolist() == [*pairs[i][1], EOS]
-
-
-def test_evaluation_goes_from_short_to_long_and_fills_its_batches() -> None:
-    lengths = [3, 9, 1, 4, 4, 2, 8, 8]
-    batches = evaluation_batches(evaluation_set([([5] * n, [6] * n) for n in lengths]), 20)
-    assert [[lengths[i] for i in indices] for indices, _ in batches] == [[1, 2, 3, 4], [4, 8], [8, 9]]
-
-
-def test_a_sentence_over_the_budget_is_evaluated_alone() -> None:
-    batches = evaluation_batches(evaluation_set([([5] * 50, [6]), ([5], [6])]), 10)
-    assert [indices.tolist() for indices, _ in batches] == [[1], [0]]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="page-locked memory needs a GPU")

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sacrebleu.metrics.bleu import BLEU
 
 from tests.scoring.test_corpus import corpus
 from xformer.scoring.corpus import bleu_of, score, statistics
-from xformer.scoring.counts import bleu_of_many, counts_file, read_counts, write_counts
+from xformer.scoring.counts import bleu_of_many, counts_file, read_counts, sentence_bleu, write_counts
+
+EDGES = ["", "a", "a b", "a b c d e", "x y z", "a b c d e f g h", "e d c b a"]
+ANSWERS = ["a", "a", "a b c", "a b c d e", "a b c d e", "a b c d", "a b c d e"]
 
 
 def test_kept_counts_give_sacrebleus_score_to_the_last_digit(tmp_path: Path) -> None:
@@ -49,6 +53,22 @@ def test_many_sums_are_scored_as_sacrebleu_scores_each() -> None:
 def test_sums_that_are_smoothed_or_empty_are_scored_as_sacrebleu_scores_them(sums: list[int]) -> None:
     expected = bleu_of(np.array(sums))
     assert bleu_of_many(np.array(sums, dtype=float)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_sentence_scores_are_sacrebleus() -> None:
+    system, truth = corpus()
+    hypotheses, references = EDGES + system, ANSWERS + truth
+    scorer = BLEU(effective_order=True, force=True)
+    expected = [
+        scorer.sentence_score(one, [other]).score for one, other in zip(hypotheses, references, strict=True)
+    ]
+    assert sentence_bleu(statistics(hypotheses, references)) == pytest.approx(expected, abs=1e-9)
+    assert min(expected) == 0
+    assert max(expected) == pytest.approx(100)
+
+
+def test_a_sentence_without_a_match_scores_nothing() -> None:
+    assert np.all(sentence_bleu(statistics(["x", "y z"], ["a", "b c"])) == 0)
 
 
 @pytest.mark.parametrize("damage", ["", "a,b\n1,2\n", "HEAD\n", "HEAD\n1,2,3\n", "HEAD\n1,x\n"])

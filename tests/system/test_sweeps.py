@@ -87,10 +87,12 @@ def test_rows_with_wrong_data_are_recorded_and_the_others_go_on(xformer: Command
     assert len(list((tmp_path / "runs" / "failed").iterdir())) == 1
 
 
+@pytest.mark.parametrize("launcher", [(), ("hydra/launcher=joblib", "hydra.launcher.n_jobs=1")])
 def test_ctrl_c_stops_the_job_and_starts_no_other_and_the_same_command_completes_all(
-    start: Start, tmp_path: Path
+    start: Start, tmp_path: Path, launcher: tuple[str, ...]
 ) -> None:
-    arguments = ("train", "-m", "seed=1,2,3", *SMALL, "trainer.updates=300", "trainer.validate_every=300")
+    small = (*SMALL, "trainer.updates=300", "trainer.validate_every=300")
+    arguments = ("train", "-m", "seed=1,2,3", *small, *launcher)
     command = start(*arguments)
 
     def statuses() -> list[dict[str, Any]]:

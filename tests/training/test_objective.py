@@ -77,15 +77,6 @@ def test_a_value_worked_out_by_hand() -> None:
     assert loss.item() == pytest.approx(0.92 * math.log(2) + 4 * 0.02 * math.log(8), abs=1e-12)
 
 
-def test_without_a_gradient_the_sums_are_the_same() -> None:
-    hidden, weight, target = example(20, 8, 4, torch.float32)
-    with torch.no_grad():
-        without = loss_sums(hidden, weight, target, 0.1)
-    assert [value.item() for value in without] == [
-        value.item() for value in loss_sums(hidden, weight, target, 0.1)
-    ]
-
-
 def test_the_plain_likelihood_takes_no_part_in_the_gradient() -> None:
     _, nll = loss_sums(*example(4, 5, 3, torch.float32), 0.1)
     assert not nll.requires_grad

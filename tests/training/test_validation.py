@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from tests.training.runs import small_run, write_corpus
-from xformer.data.batch import collate, evaluation_batches
+from xformer.data.batch import collate
 from xformer.data.prepare import Prepared
+from xformer.decoding.likelihood import negative_log_likelihood, perplexity
 from xformer.decoding.search import SearchSettings
 from xformer.decoding.translate import translate
 from xformer.errors import Stopped
@@ -20,7 +21,7 @@ from xformer.model.encoder_decoder import EncoderDecoder
 from xformer.model.seq2seq import Seq2Seq
 from xformer.scoring.corpus import score
 from xformer.training.ranks import Ranks
-from xformer.training.validation import Validation, negative_log_likelihood, perplexity
+from xformer.training.validation import Validation
 
 ALONE = Ranks(0, 1, torch.device("cpu"))
 
@@ -53,9 +54,9 @@ def test_the_likelihood_is_that_of_each_sentence_alone_without_dropout_or_smooth
         total -= sum(log_p[position, token].item() for position, token in enumerate(batch.target_out_BT[0]))
         tokens += batch.target_out_BT.shape[1]
     model.train()
-    batches = [batch for _, batch in evaluation_batches(evaluation, 30)]
+    batches: list[None] = []
+    found = negative_log_likelihood(model, evaluation.store, 30, between=lambda: batches.append(None))
     assert len(batches) > 3
-    found = negative_log_likelihood(model, batches)
     assert found[1] == tokens
     assert found[0] == pytest.approx(total, rel=1e-10)
     assert model.training, "the model must be left as it was found"
@@ -112,7 +113,6 @@ def test_a_model_whose_positions_end_is_asked_only_for_what_it_can_predict(place
     config, prepared = small_run(place)
     model = model_for(config, prepared)
     evaluation = prepared.evaluation("valid")
-    batches = [batch for _, batch in evaluation_batches(evaluation, 200)]
 
     class Short(EncoderDecoder):
         max_source_length = 4  # type: ignore[assignment]
@@ -125,5 +125,5 @@ def test_a_model_whose_positions_end_is_asked_only_for_what_it_can_predict(place
             return super().forward(source_BS, source_mask_BS, target_in_BT)
 
     model.__class__ = Short
-    _, tokens = negative_log_likelihood(model, batches)
+    _, tokens = negative_log_likelihood(model, evaluation.store, 200)
     assert tokens == sum(min(int(length), 5) for length in evaluation.store.target_lengths)

@@ -6,7 +6,7 @@ Shapes: B batch, S source length, T target length, both with the EOS or BOS coun
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from xformer.data.plan import Indices
-from xformer.data.prepare import EvaluationSet
 from xformer.data.store import Ids, ParallelStore
 from xformer.data.vocabulary import BOS, EOS, PAD
 
@@ -61,26 +60,6 @@ def collate(store: ParallelStore, indices: Indices | Sequence[int]) -> Batch:
         source_tokens=int(sources.lengths.sum()),
         target_tokens=int(targets.lengths.sum()),
     )
-
-
-def evaluation_batches(evaluation: EvaluationSet, tokens_per_batch: int) -> list[tuple[Indices, Batch]]:
-    """Batches over a whole split, each with its sentences' places in the file, shortest sentences first.
-
-    A batch holds at most `tokens_per_batch` a side, padding counted, or one sentence that is longer.
-    """
-    store = evaluation.store
-    longer = np.maximum(store.source_lengths, store.target_lengths)
-    order = np.lexsort((store.target_lengths, store.source_lengths, longer))
-    return [(indices, collate(store, indices)) for indices in _cut(order, longer, tokens_per_batch)]
-
-
-def _cut(order: Indices, longer: npt.NDArray[np.int32], budget: int) -> Iterator[Indices]:
-    start = 0
-    for end in range(1, len(order) + 1):
-        full = end == len(order) or (end + 1 - start) * longer[order[end]] > budget
-        if full:
-            yield order[start:end]
-            start = end
 
 
 class _Rows:

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from xformer.data.batch import evaluation_batches
 from xformer.data.prepare import EvaluationSet, Prepared
+from xformer.decoding.likelihood import negative_log_likelihood, perplexity
 from xformer.decoding.search import SearchSettings
 from xformer.decoding.translate import Translation, translate
 from xformer.files import write_atomic
 from xformer.runs.trained import Trained
 from xformer.scoring.corpus import Scores, score
 from xformer.scoring.counts import write_counts
-from xformer.training.validation import negative_log_likelihood, perplexity
 
 log = logging.getLogger("xformer")
 
@@ -79,8 +78,7 @@ def evaluate(
 ) -> Evaluation:
     """Translate and score a split; `progress` is told how many more sentences are done."""
     tokens_per_batch = trained.config.decode.tokens_per_batch
-    batches = [batch for _, batch in evaluation_batches(data, tokens_per_batch)]
-    nll, tokens = negative_log_likelihood(trained.model, batches)
+    nll, tokens = negative_log_likelihood(trained.model, data.store, tokens_per_batch)
     words = sum(len(line.split()) for line in data.reference_lines)
     began = time.perf_counter()
     translations = translate(

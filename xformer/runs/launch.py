@@ -6,6 +6,7 @@ import dataclasses
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,6 +65,8 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
     # Hydra reads its command line; a launcher ships these words to each job.
     sys.argv[1:] = ["--multirun", *overrides, search_path(config_dir), f"hydra.sweep.dir={quote(folder)}"]
     stopped: int | None = None
+    global _sweeping
+    _sweeping = True
     try:
         with engine(planned.hydra.launcher._target_):
             hydra.main(version_base="1.3", config_path=str(config_root() / "conf"), config_name="train")(
@@ -75,9 +78,23 @@ def _sweep(planned: Plan, overrides: Sequence[str], config_dir: Path | None) -> 
         stopped = int(str(stop))
     except SystemExit:  # Hydra has printed what its launcher could not do
         stopped = FAILED
+    finally:
+        _sweeping = False
     outcomes = _outcomes(folder, planned, lost=stopped is None)
     print(summary(outcomes, len(outcomes) if planned.search else len(planned.jobs)), file=sys.stderr)
     return exit_code(outcomes, sweep=True) if stopped is None else stopped
+
+
+# Whether this is the process that runs a sweep; a launcher's others import this file afresh.
+_sweeping = False
+
+
+def _one_by_one() -> bool:
+    """Whether jobs run in the sweep's own process and thread, one after the other, whatever the launcher is.
+
+    A signal then reaches a job alone, and the sweep has to hear of it.
+    """
+    return _sweeping and threading.current_thread() is threading.main_thread()
 
 
 _PROBE = 65_536  # bytes; what a sweep writes about itself is less
@@ -104,14 +121,13 @@ def _job(composed: DictConfig) -> float:
     job = HydraConfig.get()
     overrides = list(job.overrides.task)
     config = from_hydra(composed, job.runtime.choices, overrides)
-    alone = job.launcher._target_.endswith("BasicLauncher")
-    outcome = supervise(config, overrides, sweep=True, alone=alone)
+    outcome = supervise(config, overrides, sweep=True, alone=_one_by_one())
     print(_line(outcome), file=sys.stderr, flush=True)
     if outcome.node == 0:
         _note(Path(job.sweep.dir) / _OUTCOME.format(job.job.num), outcome)
     if outcome.ending == "interrupted":
         hand_on(outcome.signal)
-        if alone:
+        if _one_by_one():
             raise SweepStopped(exit_code([outcome], sweep=True))
     return objective(outcome.folder)
 

@@ -1,4 +1,4 @@
-"""BLEU from counts: the file that keeps each line's counts, and the score of many sums at once.
+"""BLEU from counts: the file that keeps each line's counts, and the scores of lines and of many sums at once.
 
 Shapes: N lines, any leading dimensions `...`; the ten counts are those of `scoring.corpus.statistics`.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ COLUMNS = (
     *(f"matches_{n}" for n in range(1, NGRAM_ORDER + 1)),
     *(f"ngrams_{n}" for n in range(1, NGRAM_ORDER + 1)),
 )
+_MATCHES, _NGRAMS = slice(2, 2 + NGRAM_ORDER), slice(2 + NGRAM_ORDER, None)
 REFERENCE_LENGTH = 1  # the column that two systems on the same references have in common
 
 
@@ -52,16 +54,33 @@ def read_counts(path: Path) -> NDArray[np.int64]:
 def bleu_of_many(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Corpus BLEU of many sums of counts [..., 10] → [...]; equals `scoring.corpus.bleu_of` up to rounding.
 
-    An n-gram order without any match counts as half a match, the next such order as a quarter of one, and
-    so on (sacrebleu's smoothing `exp`, NIST's mteval-v13a).
+    0 where a sum has no n-gram of some order, as where it has no match at all.
     """
-    length, reference = sums[..., 0], sums[..., 1]
-    matches, ngrams = sums[..., 2 : 2 + NGRAM_ORDER], sums[..., 2 + NGRAM_ORDER :]
-    missed = (matches == 0) & (ngrams > 0)
+    return np.where(sums[..., _NGRAMS].all(axis=-1), _bleu(sums), 0.0)
+
+
+def sentence_bleu(counts_N10: NDArray[np.int64]) -> NDArray[np.float64]:
+    """BLEU of each line by itself → [N]; equals sacrebleu's `sentence_bleu` with smoothing `exp`.
+
+    Orders for which a line is too short are left out ("effective order").
+    """
+    return _bleu(counts_N10)
+
+
+def _bleu(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Of the orders of which there are n-grams.
+
+    An order without any match counts as half a match, the next such order as a quarter of one, and so on
+    (sacrebleu's smoothing `exp`, NIST's mteval-v13a).
+    """
+    length, reference = counts[..., 0], counts[..., REFERENCE_LENGTH]
+    matches, ngrams = counts[..., _MATCHES], counts[..., _NGRAMS]
+    there = ngrams > 0
+    missed = (matches == 0) & there
     smoothed = np.where(missed, 0.5 ** np.cumsum(missed, axis=-1), matches)
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_precision = np.log(smoothed / ngrams).mean(axis=-1)  # -inf where the sample has no such n-gram
+        logs = np.where(there, np.log(smoothed / ngrams), 0.0)
+        log_precision = logs.sum(axis=-1) / there.sum(axis=-1)
         log_brevity = np.minimum(0.0, 1.0 - reference / length)
         score = 100.0 * np.exp(log_precision + log_brevity)
-    scorable = matches.any(axis=-1) & ngrams.all(axis=-1) & (length > 0)
-    return np.where(scorable, score, 0.0)
+    return np.where(matches.any(axis=-1) & (length > 0), score, 0.0)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from xformer.scoring.corpus import NGRAM_ORDER
+from xformer.scoring.counts import sentence_bleu
 
 
 @dataclass(frozen=True)
@@ -28,24 +28,6 @@ class Pair:
     def difference(self) -> float:
         """The right one's score less the left one's."""
         return self.right_bleu - self.left_bleu
-
-
-def sentence_bleu(counts_N10: NDArray[np.int64]) -> NDArray[np.float64]:
-    """BLEU of each sentence by itself → [N]: sacrebleu's `sentence_bleu` with smoothing `exp`.
-
-    Orders for which a sentence is too short are left out ("effective order"). An order without any match
-    counts as half a match, the next such one as a quarter, and so on.
-    """
-    length, reference = counts_N10[:, 0], counts_N10[:, 1]
-    matches, ngrams = counts_N10[:, 2 : 2 + NGRAM_ORDER], counts_N10[:, 2 + NGRAM_ORDER :]
-    missed = (matches == 0) & (ngrams > 0)
-    smoothed = np.where(missed, 0.5 ** np.cumsum(missed, axis=1), matches)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(ngrams > 0, np.log(smoothed / ngrams), 0.0)
-        log_precision = logs.sum(axis=1) / (ngrams > 0).sum(axis=1)
-        log_brevity = np.minimum(0.0, 1.0 - reference / length)
-        scores = 100.0 * np.exp(log_precision + log_brevity)
-    return np.where(matches.any(axis=1) & (length > 0), scores, 0.0)
 
 
 def largest_differences(

@@ -35,11 +35,9 @@ def loss_sums(
 
     `weight_WD` is the output projection, logits = hidden · weightᵀ. With N = 0 both sums are 0.
     """
-    if torch.is_grad_enabled():
-        differentiable: Any = _LossWithGradient.apply  # torch leaves it untyped
-        loss, nll = differentiable(hidden_ND, weight_WD, target_N, smoothing)
-        return loss, nll
-    return _sums(hidden_ND, weight_WD, target_N, smoothing)
+    differentiable: Any = _LossWithGradient.apply  # torch leaves it untyped
+    loss, nll = differentiable(hidden_ND, weight_WD, target_N, smoothing)
+    return loss, nll
 
 
 def real_positions(target_BT: Tensor) -> Tensor:
@@ -68,7 +66,7 @@ def _sums(
     weight_WD: Tensor,
     target_N: Tensor,
     smoothing: float,
-    gradients: tuple[Tensor, Tensor] | None = None,
+    gradients: tuple[Tensor, Tensor],
 ) -> tuple[Tensor, Tensor]:
     """Both sums; adds the gradient of the first to `gradients`, those of hidden states and weight.
 
@@ -99,16 +97,14 @@ def _sums(
         lse_C1 = largest_C1 - p_CW.amax(1, keepdim=True).to(weight_WD.dtype).log()
         nll_sum += (lse_C1 - reference_C1).sum()
         lse_sum += lse_C1.sum()
-        if gradients is not None:
-            # Of the loss by the logits: probabilities, less 1 − ε at the reference.
-            places = torch.arange(len(p_CW), device=p_CW.device), target_C1[:, 0]
-            gradient_CW = p_CW.index_put_(places, p_CW.new_tensor(smoothing - 1), accumulate=True)
-            gradients[0][chunk] += gradient_CW @ weight
-            _add_product(gradients[1], gradient_CW.T, hidden_CD)
+        # Of the loss by the logits: probabilities, less 1 − ε at the reference.
+        places = torch.arange(len(p_CW), device=p_CW.device), target_C1[:, 0]
+        gradient_CW = p_CW.index_put_(places, p_CW.new_tensor(smoothing - 1), accumulate=True)
+        gradients[0][chunk] += gradient_CW @ weight
+        _add_product(gradients[1], gradient_CW.T, hidden_CD)
     mean_D, sum_D = weight_WD.mean(0), hidden_ND.to(weight_WD.dtype).sum(0)
-    if gradients is not None:
-        gradients[0].sub_(smoothing * mean_D)
-        gradients[1].sub_(smoothing / len(weight_WD) * sum_D)
+    gradients[0].sub_(smoothing * mean_D)
+    gradients[1].sub_(smoothing / len(weight_WD) * sum_D)
     return (1 - smoothing) * nll_sum + smoothing * (lse_sum - sum_D.dot(mean_D)), nll_sum
 
 

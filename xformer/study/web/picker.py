@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xformer.scoring.counts import REFERENCE_LENGTH
-from xformer.study.sentences import sentence_bleu
+from xformer.scoring.counts import REFERENCE_LENGTH, sentence_bleu
 from xformer.study.table import Row
 from xformer.study.text import plain
 from xformer.study.translations import first_output
