@@ -37,6 +37,8 @@ def test_a_run_is_named_after_its_experiment_or_else_custom() -> None:
         ("model.d_model=abc", "model.d_model: must be a whole number, not 'abc'"),
         ("trainer.updates=10.5", "trainer.updates: must be a whole number, not 10.5"),
         ("trainer.updates=true", "trainer.updates: must be a whole number, not true"),
+        ("model.layers=100000", "model.layers: must be less than or equal to 1000, not 100000"),
+        ("decode.beam=1000000000", "decode.beam: must be less than or equal to 1000, not 1000000000"),
         ("model.layers=0", "model.layers: must be greater than or equal to 1, not 0"),
         (
             f"trainer.updates={10**30}",

@@ -51,6 +51,39 @@ def test_a_second_time_nothing_is_written(trained: Path, records: Path) -> None:
     assert record(trained.parents[2], records) == []
 
 
+def test_a_run_scored_once_more_is_recorded_once_more(trained: Path, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / trained.name
+    shutil.copytree(trained, run)
+    (path,) = record(tmp_path / "runs", tmp_path / "records")
+    evaluation = run / "evaluations" / "0123abcd.json"
+    evaluation.parent.mkdir(exist_ok=True)
+    evaluation.write_text('{"splits": {}}\n')
+    assert record(tmp_path / "runs", tmp_path / "records") == [path]
+    (folder,) = unpacked(tmp_path / "records").rglob(trained.name)
+    assert (folder / "evaluations" / "0123abcd.json").read_text() == evaluation.read_text()
+
+
+def test_a_record_with_another_result_stays_and_is_named(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "runs" / trained.name
+    shutil.copytree(trained, run)
+    (path,) = record(tmp_path / "runs", tmp_path / "records")
+    before = path.read_bytes()
+    result = json.loads((run / "result.json").read_text())
+    (run / "result.json").write_text(json.dumps(result | {"commit": "another"}))
+    assert record(tmp_path / "runs", tmp_path / "records") == []
+    assert path.read_bytes() == before
+    assert f"{path}: is there already" in capsys.readouterr().err
+
+
+def test_two_records_of_one_run_are_refused(records: Path) -> None:
+    (path,) = records.iterdir()
+    shutil.copy(path, records / "zz.json")
+    with pytest.raises(UserError, match=r"zz\.json: another record here is of the same run"):
+        unpacked(records)
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -56,6 +56,13 @@ def test_runs_of_a_sweep_file_stand_together(xformer: Command, tmp_path: Path, l
         assert [each["run"]["run_group"] for each in records(file) if each["type"] == "run"] == ["seeds"]
 
 
+def test_a_mode_that_there_is_none_of_starts_nothing(xformer: Command, tmp_path: Path) -> None:
+    ended = xformer("train", *TRACKED, WANDB_MODE="bogus")
+    assert ended.returncode == 2
+    assert "WANDB_MODE=bogus: must be one of online, offline" in ended.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_without_a_login_each_run_is_recorded_offline_and_closed(xformer: Command, tmp_path: Path) -> None:
     ended = xformer("train", "-m", "seed=1,2", *TRACKED, WANDB_SILENT="true")
     assert ended.returncode == 0, ended.stderr

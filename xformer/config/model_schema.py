@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from xformer.config.values import Count, Positive, Probability, settings
+from xformer.config.values import Count, Depth, Positive, Probability, settings
 
 
 @settings
@@ -164,7 +164,7 @@ class Attention:
 class Model:
     """Sizes and strategies of one Transformer."""
 
-    layers: Count
+    layers: Depth
     d_model: Count
     d_ff: Count
     heads: Count

@@ -16,6 +16,7 @@ from pydantic import Field
 from xformer.config.model_schema import *  # noqa: F403
 from xformer.config.model_schema import Model
 from xformer.config.values import (
+    Beam,
     Count,
     CountOrZero,
     Exponent,
@@ -159,7 +160,7 @@ class Trainer:
 class Decode:
     """Beam search and what is decoded (section 6.1)."""
 
-    beam: Count
+    beam: Beam
     alpha: Exponent
     extra_length: LengthOrZero
     average: Count

@@ -36,6 +36,10 @@ Ratio = Annotated[Fraction, PlainValidator(_ratio), PlainSerializer(str)]
 _MOST = 10**15
 Count = Annotated[int, Field(ge=1, le=_MOST)]
 CountOrZero = Annotated[int, Field(ge=0)]
+# The deepest Transformer published has so many layers (Wang et al. 2022).
+Depth = Annotated[int, Field(ge=1, le=1000)]
+# Beyond any use; memory and time grow with it.
+Beam = Annotated[int, Field(ge=1, le=1000)]
 # Tokens; a search lays out a table of its longest hypotheses, and 64 bits have an end.
 LengthOrZero = Annotated[int, Field(ge=0, le=10**6)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]

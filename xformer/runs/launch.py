@@ -26,6 +26,7 @@ from xformer.runs.outcome import FAILED, INTERRUPTED, Outcome, exit_code, summar
 from xformer.runs.record import done
 from xformer.runs.search import best, objective, to_go_on
 from xformer.runs.supervisor import supervise
+from xformer.runs.wandb_login import wanted_mode
 from xformer.wording import counted
 
 
@@ -36,9 +37,12 @@ class SweepStopped(BaseException):
 def launch(planned: Plan, overrides: Sequence[str], *, config_dir: Path | None = None) -> int:
     """Run the jobs that `overrides` were planned into; returns the exit code.
 
-    Raises UserError for a `done_dir` that cannot be read, or a `runs_dir` that cannot be written, before
-    anything is started.
+    Raises UserError for a `done_dir` that cannot be read, a `runs_dir` that cannot be written or a WANDB_MODE
+    that there is none of, before anything is started.
     """
+    trackers = [job.config.tracking for job in planned.jobs]
+    if any(each.kind == "wandb" and each.mode == "auto" for each in trackers):
+        wanted_mode()
     for done_dir in {job.config.done_dir for job in planned.jobs} - {None}:
         done(Path(str(done_dir)))
     if planned.search:

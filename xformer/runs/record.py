@@ -45,10 +45,11 @@ class _Record:
 
 
 def record(runs_dir: Path, out: Path) -> list[Path]:
-    """Write a record of each finished or diverged run below `runs_dir` that `out` lacks; return the new.
+    """Write a record of each finished or diverged run below `runs_dir`; return those that are new or changed.
 
-    A run with a damaged file is passed over, and named on standard error. Raises UserError where there is no
-    such folder, or `out` cannot be written.
+    A record changes when its run was scored once more. One of the same run with another result, from another
+    machine say, stays as it is; such a run, and one with a damaged file, is named on standard error.
+    Raises UserError where there is no such folder, or `out` cannot be written.
     """
     if not runs_dir.is_dir():
         raise UserError(f"{runs_dir}: no such folder; give the folder that holds the runs")
@@ -67,10 +68,10 @@ def _written(runs_dir: Path, out: Path) -> list[Path]:
         if status is None or status.state not in ("finished", "diverged"):
             continue
         path = out / f"{status.experiment.replace('/', '-')}-{folder.path.name}.json"
-        if path.exists():
-            continue
         try:
             content = _pack(folder)
+            if not _news(path, content):
+                continue
         except UserError as error:
             wrong = str(error).partition("\n")[0]  # of all that is wrong with a configuration
             print(f"xformer: not recorded: {wrong}", file=sys.stderr)
@@ -78,6 +79,18 @@ def _written(runs_dir: Path, out: Path) -> list[Path]:
         write_json(path, content)
         written.append(path)
     return written
+
+
+def _news(path: Path, content: dict[str, Any]) -> bool:
+    """Whether `content` says more than the record at `path`. Raises UserError where that says otherwise."""
+    if not path.exists():
+        return True
+    kept = _read(path)
+    if kept is None or kept.files.get("result.json") != content["files"].get("result.json"):
+        raise UserError(
+            f"{path}: is there already and holds something else; move it away, or give another --out"
+        )
+    return bool(kept.files != content["files"])
 
 
 def _pack(folder: RunFolder) -> dict[str, Any]:
@@ -107,13 +120,16 @@ def _text(path: Path) -> str:
 def unpacked(records: Path) -> Path:
     """A folder with a run folder for each record directly under `records`; it lasts as this process does.
 
-    Raises UserError for a record that cannot be read, or whose files would not all lie in its run.
+    Raises UserError for a record that cannot be read, for two of one run, and for one whose files would not
+    all lie in its run.
     """
     folder = Path(tempfile.mkdtemp(prefix="xformer-records-")).resolve()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for file, content in _records(records):
         run = folder / content.experiment / content.run
         try:
+            if run.exists():
+                raise UserError("another record here is of the same run; move one of them away")
             _unpack(content, run, within=folder)
         except UserError as error:
             raise UserError(f"{file}: {error}") from None
@@ -144,12 +160,19 @@ def done(records: Path) -> dict[str, Path]:
 def _records(folder: Path) -> Iterator[tuple[Path, _Record]]:
     """Records among the files of a folder; others are passed over. Raises UserError for a damaged one."""
     for path in sorted(folder.glob("*.json")):
-        try:
-            content = read_json(path)
-        except (OSError, ValueError, RecursionError) as error:
-            raise UserError(f"{path}: cannot be read as a record of a run: {error}") from None
-        if isinstance(content, dict) and content.get("format") == FORMAT:
-            yield path, _checked(content, path)
+        if (content := _read(path)) is not None:
+            yield path, content
+
+
+def _read(path: Path) -> _Record | None:
+    """None where the file is of another kind. Raises UserError for a damaged one."""
+    try:
+        content = read_json(path)
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: cannot be read as a record of a run: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        return None
+    return _checked(content, path)
 
 
 def _checked(content: dict[str, Any], path: Path) -> _Record:

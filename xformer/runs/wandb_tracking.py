@@ -14,7 +14,7 @@ from lightning.pytorch.loggers import Logger, WandbLogger
 from xformer.config import schema
 from xformer.runs.folder import RunFolder, State, Status
 from xformer.runs.tracking import Sample, facts, scores
-from xformer.runs.wandb_login import has_login
+from xformer.runs.wandb_login import wanted_mode
 
 log = logging.getLogger("xformer")
 
@@ -78,7 +78,7 @@ def _begun(begin: Callable[[str], _Wandb], settings: schema.WandbTracking) -> _W
     if settings.mode != "auto":
         return begin(settings.mode)
     try:
-        return begin(os.environ.get("WANDB_MODE") or ("online" if has_login() else "offline"))
+        return begin(wanted_mode())
     except wandb.errors.Error as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
         log.warning("tracking: Weights & Biases cannot be reached, recorded offline instead: %s", why)

@@ -24,7 +24,11 @@ from xformer.study.metric import Decoding, Metric
 from xformer.study.question import Above, Question, Within
 
 BUILT_IN = "claims.yaml"
-_DECODE = {key: type_ for key, type_ in get_type_hints(schema.Decode).items() if key in schema.DECODING}
+_DECODE: dict[str, TypeAdapter[float]] = {
+    key: TypeAdapter(allowed)
+    for key, allowed in get_type_hints(schema.Decode, include_extras=True).items()
+    if key in schema.DECODING
+}
 
 declared = dataclass(
     frozen=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -51,7 +55,7 @@ class RowReference:
             if key not in _DECODE:
                 raise ValueError(f"{word}: only decode.{', decode.'.join(_DECODE)} can be changed")
             try:
-                decoding[key] = _DECODE[key](value)
+                decoding[key] = _DECODE[key].validate_strings(value)
             except ValueError:
                 raise ValueError(f"{word}: {value or 'nothing'} is no number that it can be") from None
         if not words or "=" in words[0]:
