@@ -61,6 +61,7 @@ def test_scores_of_a_run_that_has_gone_on_never_stand_beside_those_from_before(r
     assert cli.main(["evaluate", str(run), "--split", "test"]) == 0
     assert json.loads(path.read_text())["update"] == 12
     assert scores(run).keys() == {"test"}
+    assert not list((run / "evaluations").glob("*.long.*"))
     assert cli.main(["evaluate", str(run), "--split", "long"]) == 0
     assert scores(run).keys() == {"test", "long"}
 

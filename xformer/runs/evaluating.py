@@ -48,6 +48,8 @@ def evaluate(options: argparse.Namespace) -> int:
     scores = trained.folder.evaluation(digest) or {}
     # None yet, damaged, or of the weights that the run had before it went on.
     if not isinstance(scores.get("splits"), dict) or scores.get("update") != trained.update:
+        for stale in folder.glob(f"{digest}.*"):
+            stale.unlink()
         scores = decoding_settings(decode) | {
             "averaged_checkpoints": trained.averaged,
             "update": trained.update,
