@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,3 +50,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert ended.returncode == 0, ended.stderr
     (run,) = (folder / "runs" / "table3" / "base").iterdir()
     return run
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A finished run that a test may change, its runs/ in the working folder."""
+    shutil.copytree(trained.parents[2], tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    return Path("runs") / trained.relative_to(trained.parents[2])

@@ -185,7 +185,10 @@ def _parser() -> argparse.ArgumentParser:
     report = command("report", _report, "tables of the runs below a folder, the paper's figures beside them")
     report.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
     report.add_argument(
-        "--out", type=Path, metavar="DIR", help="write report.html, .md, .tex, .csv and .svg there too"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder for the page, Markdown, LaTeX, CSV and pictures",
     )
     report.add_argument(
         "--claims", type=Path, metavar="FILE", help="judge these claims, not the built-in ones"

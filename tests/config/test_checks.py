@@ -29,6 +29,19 @@ from xformer.errors import UserError
             ["model/position=t5", "model.position.max_distance=16"],
             "model.position.max_distance: 16 is not more than the 16 distances",
         ),
+        (
+            ["decode.average=3", "trainer.updates=10", "trainer.checkpoint_every=5"],
+            "decode.average: 3 is more than the 2 checkpoints of trainer.updates = 10",
+        ),
+        (
+            ["decode.min_length=20", "decode.max_length=5"],
+            "decode.min_length: 20 is more than decode.max_length = 5",
+        ),
+        (
+            ["model/position=learned", "decode.min_length=9000"],
+            "decode.min_length: 9000 leaves no room for the end",
+        ),
+        (["trainer.threads=1000000000000000"], "trainer.threads: must be less than or equal to 1024"),
         (["model.d_ff=null"], "model.d_ff: must be a whole number, not null"),
         (["model.match=size"], "model.match: must be 'none', 'params' or 'flops', not 'size'"),
         (

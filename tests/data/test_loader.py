@@ -141,14 +141,6 @@ def test_going_through_the_loader_leaves_the_random_stream_of_the_run_alone() ->
 # --- devices and workers -----------------------------------------------------------------------
 
 
-def test_a_moved_update_is_the_same_update() -> None:
-    update = dataset()[3]
-    moved = update.to("cpu", non_blocking=True)
-    assert content(moved) == content(update)
-    assert (moved.number, moved.target_tokens) == (3, update.target_tokens)
-    assert {micro.batch.source_BS.device.type for micro in update.to("meta").micro_batches} == {"meta"}
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="page-locked memory needs a GPU")
 def test_pinned_updates_are_the_same_updates() -> None:
     pinned = list(update_loader(dataset(), 0, pin_memory=True))

@@ -18,14 +18,6 @@ from xformer.study.report import build_report
 from xformer.training.checkpoints import list_checkpoints, load_weights
 
 
-@pytest.fixture
-def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A finished run that a test may change, its runs/ in the working folder."""
-    shutil.copytree(trained.parents[2], tmp_path / "runs")
-    monkeypatch.chdir(tmp_path)
-    return Path("runs") / trained.relative_to(trained.parents[2])
-
-
 def average(run: Path, *arguments: str) -> int:
     return cli.main(["average", str(run), *arguments])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from typing import Annotated
 
 import pytest
@@ -12,7 +13,15 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass as settings
 
 from xformer.config.compose import compose
-from xformer.runs.identity import Identity, decoding_hash, essence, identify, safe_name, telling
+from xformer.runs.identity import (
+    Identity,
+    decoding_hash,
+    essence,
+    identify,
+    repeatable,
+    safe_name,
+    telling,
+)
 
 
 def identity(*overrides: str, data_hash: str = "d", tokenizer_hash: str = "t") -> Identity:
@@ -54,7 +63,12 @@ def test_what_can_change_the_result_makes_another_run(override: str) -> None:
     ],
 )
 def test_what_cannot_change_the_result_makes_the_same_run(override: str) -> None:
-    assert identity(override) == identity()
+    found, expected = identity(override), identity()
+    assert (found.run_hash, found.row_hash, found.name) == (
+        expected.run_hash,
+        expected.row_hash,
+        expected.name,
+    )
 
 
 def test_another_text_or_tokenizer_makes_another_run() -> None:
@@ -65,6 +79,21 @@ def test_another_text_or_tokenizer_makes_another_run() -> None:
 def test_seeds_share_their_row() -> None:
     assert identity("seed=2").row_hash == identity("seed=1").row_hash
     assert identity("model.dropout=0.2").row_hash != identity().row_hash
+
+
+def test_two_rows_of_one_configuration_are_two_runs() -> None:
+    one, other = identity("experiments=modern/nope"), identity("experiments=pitfalls/no_positions")
+    assert one.run_hash == other.run_hash
+    assert one.run_id != other.run_id
+    assert re.fullmatch(r"[A-Za-z0-9._-]+", one.run_id), "an id that every tracker takes"
+
+
+def test_the_words_of_a_run_name_no_place_of_a_machine() -> None:
+    kept = ["experiments=table3/base", "seed=3", "data=files", "data.source=en", "decode.beam=1"]
+    places = ["runs_dir=x", "tracking=none", "hydra/launcher=joblib", "sweeps=ablate", "+done_dir=x"]
+    assert repeatable([*kept, "data.dir=/home/me/text", *places]) == [*kept, "data.dir=DIR"]
+    assert repeatable(["data.repository='/mnt/copy'"]) == ["data.repository=DIR"]
+    assert repeatable(["data.repository=wmt/wmt14"]) == ["data.repository=wmt/wmt14"]
 
 
 def test_a_folder_name_is_a_plain_word() -> None:
@@ -103,7 +132,7 @@ def test_a_decoding_key_added_later_leaves_the_hash_of_older_results_as_it_was()
 
 
 def test_a_row_is_labelled_with_the_overrides_that_make_it_another() -> None:
-    telling_ones = ["model.dropout=0.2", "model/norm=rmsnorm", "scale.width=1/2"]
+    telling_ones = ["model.dropout=0.2", "model/norm=rmsnorm", "scale.width=1/2", "model.match=none"]
     named_elsewhere = ["experiments=table3/base", "seed=3", "scale=mini", "+data.dir=x", "decode.beam=1"]
     about_the_machine = ["hydra/launcher=joblib", "runs_dir=x", "trainer.devices=2"]
     assert telling([*named_elsewhere, *telling_ones, *about_the_machine]) == telling_ones

@@ -45,6 +45,15 @@ def test_a_worker_knows_its_supervisor_and_its_threads(tmp_path: Path) -> None:
     assert (tmp_path / "log.txt").read_text() == f"{os.getpid()} 3\n"
 
 
+def test_ranks_of_another_run_in_the_environment_are_not_this_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+        monkeypatch.setenv(key, "1")
+    watch(tmp_path, "import os; print(*(key for key in os.environ if 'RANK' in key or 'WORLD' in key))")
+    assert (tmp_path / "log.txt").read_text() == "\n"
+
+
 def test_children_of_the_worker_are_gone_when_it_is(tmp_path: Path) -> None:
     code = (
         "import subprocess, sys; "

@@ -78,6 +78,23 @@ def test_a_server_out_of_reach_costs_one_line_and_no_run(
     assert told.endswith("recorded offline instead: no route")
 
 
+def test_a_tracker_that_cannot_end_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(self: Run, exit_code: int) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr(wandb, "init", Server())
+    monkeypatch.setattr(Run, "finish", fails)
+    run = RunFolder(tmp_path)
+    run.freeze(compose(["tracking=wandb"]))
+    status = Status("running", "id", "row", "custom", 1)
+    with caplog.at_level(logging.WARNING, "xformer"), tracking(run, status, first=True) as tracker:
+        tracker.state = "finished"
+    assert "did not take all of it: OSError: disk full" in caplog.text
+
+
 @pytest.mark.usefixtures("_login")
 def test_who_asks_for_online_alone_is_told_that_it_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

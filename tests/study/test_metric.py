@@ -92,6 +92,18 @@ def test_what_was_not_measured_says_how_it_is(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("split", "options"),
+    [
+        ("test.join3", "--split test --join 3"),
+        ("wmt14.en-de", "--testset wmt14 --langpair en-de"),
+        ("wmt14.en-de.join2", "--testset wmt14 --langpair en-de --join 2"),
+    ],
+)
+def test_other_test_sets_are_measured_by_their_own_options(split: str, options: str) -> None:
+    assert how_to_measure(Metric(split, "bleu"), ()) == f"xformer evaluate RUN {options}"
+
+
 def test_kept_counts_give_the_score_of_the_result(tmp_path: Path) -> None:
     write_kept(tmp_path, "table3/base", 1)
     run = only(tmp_path)

@@ -31,6 +31,14 @@ def test_a_custom_run_names_no_experiment_and_the_place_of_the_text_is_left_open
     )
 
 
+def test_a_run_that_kept_its_words_is_repeated_with_them(tmp_path: Path) -> None:
+    words = ("experiments=table3/base", "data.seed=7", "decode.beam=1", "tracking.api_key=abc")
+    write_run(tmp_path, words=words)
+    assert command(tmp_path) == (
+        "xformer train experiments=table3/base data.seed=7 decode.beam=1 'tracking.api_key=…'"
+    )
+
+
 @pytest.mark.parametrize("hostile", ["model.x=$(rm -rf /)", "model.x='a b'", "a=`x`;&|", "x=\n# y"])
 def test_a_shell_reads_each_override_as_one_word(tmp_path: Path, hostile: str) -> None:
     write_run(tmp_path, overrides=(hostile,))

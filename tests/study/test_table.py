@@ -113,8 +113,9 @@ def test_what_one_row_lacks_or_what_changes_the_model_makes_other_rows(tmp_path:
         write_run(tmp_path / "model", name, overrides=("model.dropout=0.2", "model/norm=rmsnorm"))
         write_run(tmp_path / "some", name, overrides=("trainer.updates=300",))
         write_run(tmp_path / "seeds", seed=seed, overrides=("trainer.updates=300",))
+        write_run(tmp_path / "smoothing", name, overrides=("optim.label_smoothing=0.2",))
     write_run(tmp_path / "some", "modern/rope")
-    for folder in ("model", "some", "seeds"):
+    for folder in ("model", "some", "seeds", "smoothing"):
         table = only(tmp_path / folder)
         assert table.shared == ()
         assert all(row.overrides for row in table.rows if row.runs and row.experiment != "modern/rope")
@@ -198,6 +199,17 @@ def test_where_the_same_text_lies_and_how_fast_it_is_decoded_make_no_difference(
     moved = config(data=FILES | {"dir": "/elsewhere"}, decode__tokens_per_batch=7, seed=2)
     write_run(tmp_path / "other", seed=2, configuration=moved)
     assert len(tables(tmp_path)) == 1
+
+
+def test_the_same_text_by_two_ways_is_one_corpus(tmp_path: Path) -> None:
+    hub = {"kind": "hub", "name": "multi30k", "revision": "abc", "source": "en", "target": "de"}
+    files = {"kind": "files", "dir": "here", "source": "en", "target": "de"}
+    for seed, (data, name) in enumerate(((hub, "multi30k-en-de"), (files, "here-en-de")), 1):
+        outcome = result(data=name, data_hash="0123abcd")
+        write_run(
+            tmp_path, seed=seed, configuration=config(seed=seed, data=data), outcome=outcome, row_hash="a" * 8
+        )
+    assert len(row(only(tmp_path), "base").finished) == 2
 
 
 def test_an_unscored_run_joins_the_table_it_does_not_contradict(tmp_path: Path) -> None:

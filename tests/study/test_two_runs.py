@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,15 @@ def test_of_an_imported_run_its_training_is_not_known_and_given_text_scores_it(t
         UserError, match=r"has no corpus; `xformer evaluate RUN --input FILE --reference FILE`"
     ):
         compare_runs(left, left, "long")
+
+
+def test_a_folder_of_any_name_has_the_corpus_that_its_result_names(tmp_path: Path) -> None:
+    first = write(tmp_path, "table3/base", outputs(1))
+    found = json.loads((first / "result.json").read_text())
+    write_json(first / "result.json", found | {"data": "multi30k-en-de", "data_hash": "0123abcd"})
+    other = first.with_name("averaged")
+    shutil.copytree(first, other)
+    assert not any("corpora differ" in note for note in compare_runs(first, other).notes)
 
 
 def test_other_references_are_refused_with_where_they_differ(tmp_path: Path) -> None:

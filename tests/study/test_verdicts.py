@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -191,6 +192,36 @@ def test_seeds_needed_of_one_run_in_two_decodings_are_those_of_the_paired_t_test
     )
     test = "kind: superiority, rows: [table3/base decode.average=5, table3/base]"
     assert verdict(tmp_path, tmp_path, test).findings[0].seeds_needed == next(tried)
+
+
+@pytest.mark.parametrize(("along", "outcome"), [("[1, 2, 8]", "supported"), ("[8, 2, 1]", "contradicted")])
+def test_a_trend_over_decodings_of_one_row_takes_all_of_them(
+    tmp_path: Path, along: str, outcome: Outcome
+) -> None:
+    for seed, noise in enumerate((0.0, 0.3, -0.2), 1):
+        run = write_run(tmp_path, seed=seed, outcome=result(60.0 + seed, test=scores(66.0 + seed, 3.0)))
+        write_evaluation(run, "test", 60.0 + seed + noise, beam=1)
+        write_evaluation(run, "test", 65.0 + seed - noise, beam=2)
+    rows = "[table3/base decode.beam=1, table3/base decode.beam=2, table3/base]"
+    found = verdict(tmp_path, tmp_path, f"kind: trend, rows: {rows}, along: {along}")
+    assert found.outcome == outcome
+
+
+def test_divergence_decides_nothing_while_runs_are_open_or_where_both_rows_have_it(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        write_run(tmp_path, seed=seed, outcome=result(70.0 + seed))
+        write_run(tmp_path, "modern/rope", seed, state="diverged")
+    rows = "kind: superiority, rows: [table3/base, modern/rope]"
+    assert verdict(tmp_path, tmp_path, rows).outcome == "supported"
+    going_on = write_run(tmp_path, "modern/rope", 3, state="interrupted")
+    found = verdict(tmp_path, tmp_path, rows)
+    assert found.outcome == "not run"
+    assert found.reasons == ("modern/rope diverged with 2 seeds; 1 run of these rows has not ended",)
+    shutil.rmtree(going_on)
+    write_run(tmp_path, seed=3, state="diverged")
+    found = verdict(tmp_path, tmp_path, rows)
+    assert found.outcome == "within noise"
+    assert found.reasons == ("modern/rope diverged with 2 seeds, the other row with 1 of 3 seeds",)
 
 
 def test_one_seed_a_row_decides_nothing_and_says_what_would(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,10 +23,9 @@ from xformer.scoring.counts import read_counts
 
 
 @pytest.fixture
-def copied(trained: Path, tmp_path: Path) -> Path:
-    """A finished run that a test may change, and the runs/ it lies in."""
-    shutil.copytree(trained.parents[2], tmp_path / "runs")
-    return tmp_path / "runs" / trained.relative_to(trained.parents[2])
+def copied(run: Path) -> Path:
+    """A finished run that a test may change, by its whole path."""
+    return run.absolute()
 
 
 def test_the_run_folder_holds_what_the_contract_says(trained: Path) -> None:

@@ -15,15 +15,8 @@ from xformer import cli
 from xformer.config import schema
 from xformer.data.corpus import read_lines
 from xformer.runs.folder import RunFolder
+from xformer.runs.further_metrics import METRICS, FurtherMetric
 from xformer.scoring.table2 import LABEL, tokenised_bleu
-
-
-@pytest.fixture
-def run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A finished run that a test may change, its runs/ in the working folder."""
-    shutil.copytree(trained.parents[2], tmp_path / "runs")
-    monkeypatch.chdir(tmp_path)
-    return Path("runs") / trained.relative_to(trained.parents[2])
 
 
 def scores(run: Path) -> dict:
@@ -64,6 +57,21 @@ def test_scores_of_a_run_that_has_gone_on_never_stand_beside_those_from_before(r
     assert not list((run / "evaluations").glob("*.long.*"))
     assert cli.main(["evaluate", str(run), "--split", "long"]) == 0
     assert scores(run).keys() == {"test", "long"}
+
+
+def test_dev_is_stored_under_the_name_that_claims_look_for(run: Path) -> None:
+    assert cli.main(["evaluate", str(run), "--split", "dev", "--beam", "2"]) == 0
+    assert scores(run).keys() == {"valid"}
+
+
+def test_a_metric_that_fails_costs_no_score(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(scored: object) -> dict[str, float]:
+        raise RuntimeError("no route")
+
+    monkeypatch.setitem(METRICS, "comet", FurtherMetric(lambda language: None, fails))
+    with pytest.raises(RuntimeError):
+        cli.main(["evaluate", str(run), "--metric", "comet"])
+    assert scores(run).keys() == {"test"}
 
 
 def test_joined_neighbours_are_a_test_set_of_their_own(run: Path) -> None:

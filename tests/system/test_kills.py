@@ -85,6 +85,7 @@ def kill(run: Path, command: subprocess.Popen[str], seconds: float, *, in_writin
     return wrote
 
 
+@pytest.mark.timeout(900)  # minutes on a machine that does other things too
 def test_twenty_kills_change_nothing(unbroken: Path, start: Start, tmp_path: Path) -> None:
     moments = random.Random(7)
     run = tmp_path / "runs" / "custom" / unbroken.name

@@ -35,6 +35,10 @@ def test_trials_are_counted_over_all_starts_and_the_best_is_told(xformer: Comman
     assert "best of 3:" in more.stderr
     assert trained(tmp_path) == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["runs"]
+    other = xformer(*SEARCH, "hydra.sweeper.n_trials=1", "model/position=rope")
+    assert other.returncode == 0, other.stderr
+    assert "best of 1:" in other.stderr, "what was found for one row says nothing of another"
+    assert trained(tmp_path) == 4
 
 
 @pytest.mark.parametrize(

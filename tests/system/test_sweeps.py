@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from tests.system.commands import SMALL, Command, Start, run_in, status_of, wait_for
+from xformer.config import schema
+from xformer.config.compose import compose
 from xformer.config.overrides import quote
+from xformer.runs.failures import forget_failure, record_failure
 
 JOBLIB = ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
 
@@ -60,7 +63,19 @@ def test_a_dry_run_names_a_corpus_that_is_wrong(xformer: Command, tmp_path: Path
     ended = xformer("train", *files, *small, "--dry-run")
     assert ended.returncode == 2
     assert ended.stdout.startswith("wrong       custom seed 1: ")
+    assert xformer("train", "-m", "seed=1,2", *files, *small, "--dry-run").returncode == 1
     assert not list(tmp_path.rglob("failed"))
+
+
+def test_a_row_that_has_its_text_at_last_is_no_longer_failed(tmp_path: Path) -> None:
+    def config(place: str) -> tuple[schema.Config, list[str]]:
+        words = [f"runs_dir={tmp_path}", "data=files", f"data.dir={place}", "data.source=a", "data.target=b"]
+        return compose(words), words
+
+    path = record_failure(*config("wrong"), "no such folder")
+    assert path.exists()
+    forget_failure(*config("right"))
+    assert not path.exists()
 
 
 def test_rows_with_wrong_data_are_recorded_and_the_others_go_on(xformer: Command, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xformer.config import schema
+from xformer.wording import counted
 
 
 def contradictions(config: schema.Config) -> Iterator[str]:
@@ -17,6 +18,7 @@ def contradictions(config: schema.Config) -> Iterator[str]:
     yield from _languages(config.data)
     yield from _checkpoints(config)
     yield from _schedule(config)
+    yield from _lengths(config)
 
 
 def _attention(model: schema.Model) -> Iterator[str]:
@@ -94,10 +96,29 @@ def _languages(data: schema.Data) -> Iterator[str]:
 
 
 def _checkpoints(config: schema.Config) -> Iterator[str]:
-    if config.decode.average > config.trainer.keep_checkpoints:
+    average, trainer = config.decode.average, config.trainer
+    if average > trainer.keep_checkpoints:
         yield (
-            f"decode.average: {config.decode.average} is more than trainer.keep_checkpoints = "
-            f"{config.trainer.keep_checkpoints}; keep at least as many checkpoints as are averaged"
+            f"decode.average: {average} is more than trainer.keep_checkpoints = "
+            f"{trainer.keep_checkpoints}; keep at least as many checkpoints as are averaged"
+        )
+    written = -(-trainer.updates // trainer.checkpoint_every)  # the last update has one of its own
+    if average > written:
+        yield (
+            f"decode.average: {average} is more than the {counted(written, 'checkpoint')} of "
+            f"trainer.updates = {trainer.updates} and trainer.checkpoint_every = "
+            f"{trainer.checkpoint_every}; take fewer, or write checkpoints more often"
+        )
+
+
+def _lengths(config: schema.Config) -> Iterator[str]:
+    least, most, position = config.decode.min_length, config.decode.max_length, config.model.position
+    if most and least > most:
+        yield f"decode.min_length: {least} is more than decode.max_length = {most}; no output is both"
+    if isinstance(position, schema.LearnedPosition) and least >= position.max_length:
+        yield (
+            f"decode.min_length: {least} leaves no room for the end of a sentence within "
+            f"model.position.max_length = {position.max_length}"
         )
 
 

@@ -25,6 +25,7 @@ from xformer.config.values import (
     Positive,
     Probability,
     Ratio,
+    Threads,
     settings,
 )
 
@@ -144,7 +145,7 @@ class Trainer:
     updates: Count
     accelerator: Literal["auto", "cpu", "gpu"]
     devices: Count
-    threads: CountOrZero
+    threads: Threads
     precision: Precision
     compile: Literal["auto", "on", "off"]
     log_every: Count

@@ -40,6 +40,7 @@ CountOrZero = Annotated[int, Field(ge=0)]
 Depth = Annotated[int, Field(ge=1, le=1000)]
 # Beyond any use; memory and time grow with it.
 Beam = Annotated[int, Field(ge=1, le=1000)]
+Threads = Annotated[int, Field(ge=0, le=1024)]
 # Tokens; a search lays out a table of its longest hypotheses, and 64 bits have an end.
 LengthOrZero = Annotated[int, Field(ge=0, le=10**6)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]

@@ -62,14 +62,18 @@ def open_corpus(config: schema.Data, cache_dir: Path) -> Corpus:
     return _open_files(_safe(label), folder, names, config.source, config.target, cache_dir)
 
 
+def role(name: str) -> str:
+    """A split's own name: `dev` is what results and tables call `valid`."""
+    return "valid" if name == "dev" else name
+
+
 def split(corpus: Corpus, name: str) -> SplitFiles:
     """The split called `name`: one of the corpus's own, or any further pair of files beside its test set.
 
-    `dev` is another name of `valid`, the one that results and tables have for it.
     Raises UserError where there are no such files.
     """
-    if (role := "valid" if name == "dev" else name) in corpus.splits:
-        return corpus.splits[role]
+    if role(name) in corpus.splits:
+        return corpus.splits[role(name)]
     if Path(name).name != name:
         raise UserError(f"split {name!r}: give the name of a split, not a path.")
     folder = corpus.splits["test"].source.parent

@@ -35,18 +35,10 @@ class Update:
     source_tokens: int  # of the whole update, over all ranks and micro-batches
     target_tokens: int
 
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> Update:
-        """The same update on `device`."""
-        return self._with([micro.batch.to(device, non_blocking) for micro in self.micro_batches])
-
     def pin_memory(self) -> Update:
         """The same update in page-locked memory."""
-        return self._with([micro.batch.pin_memory() for micro in self.micro_batches])
-
-    def _with(self, batches: list[Batch]) -> Update:
-        numbered = zip(self.micro_batches, batches, strict=True)
-        moved = tuple(MicroBatch(micro.number, batch) for micro, batch in numbered)
-        return dataclasses.replace(self, micro_batches=moved)
+        pinned = tuple(MicroBatch(micro.number, micro.batch.pin_memory()) for micro in self.micro_batches)
+        return dataclasses.replace(self, micro_batches=pinned)
 
 
 class UpdateDataset(Dataset[Update]):

@@ -1,0 +1,1 @@
+"""From a trained model and source lines to translations: search, sampling, likelihood, alignment."""

@@ -8,7 +8,7 @@ from collections import Counter
 from xformer.config.compose import Job, Plan
 from xformer.errors import UserError
 from xformer.runs.due import Due, due, place, recorded
-from xformer.runs.outcome import FINE, WRONG
+from xformer.runs.outcome import FAILED, FINE, WRONG
 from xformer.wording import counted
 
 _WORDS: dict[Due, str] = {"train": "train", "go on": "go on", "score": "score again", "nothing": "nothing"}
@@ -29,7 +29,9 @@ def dry_run(planned: Plan) -> int:
         print(f"{word:11} {job.config.experiment} seed {job.config.seed}{rest}", flush=True)
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
     print(f"{counted(len(planned.jobs), 'run')}: {said}; nothing was started", file=sys.stderr)
-    return WRONG if counts["wrong"] else FINE
+    if not counts["wrong"]:
+        return FINE
+    return FAILED if planned.sweep else WRONG
 
 
 def _told(job: Job) -> tuple[str, str]:

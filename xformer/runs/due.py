@@ -32,7 +32,9 @@ def place(config: schema.Config) -> tuple[Identity, RunFolder]:
 
 def recorded(config: schema.Config, identity: Identity) -> Path | None:
     """The record under `done_dir` that counts the run as done. Raises UserError for a folder without any."""
-    return done(Path(config.done_dir)).get(identity.name) if config.done_dir else None
+    if not config.done_dir:
+        return None
+    return done(Path(config.done_dir)).get((config.experiment, identity.name))
 
 
 def due(config: schema.Config, folder: RunFolder, status: Status | None) -> Due:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from xformer.config import schema
+from xformer.data.corpus import role
 from xformer.data.evaluation_sets import content_name, from_files, joined
 from xformer.data.named_sets import check_named, named_set
 from xformer.data.prepare import EvaluationSet, prepare
@@ -44,17 +46,10 @@ def evaluate(options: argparse.Namespace) -> int:
     trained = open_run(options, decode)
     folder, digest = trained.folder.evaluations, decoding_hash(decode)
     folder.mkdir(exist_ok=True)
-    path = folder / f"{digest}.json"
-    scores = trained.folder.evaluation(digest) or {}
-    # None yet, damaged, or of the weights that the run had before it went on.
-    if not isinstance(scores.get("splits"), dict) or scores.get("update") != trained.update:
+    kept = _Kept(trained, digest, decode)
+    if kept.stale():
         for stale in folder.glob(f"{digest}.*"):
             stale.unlink()
-        scores = decoding_settings(decode) | {
-            "averaged_checkpoints": trained.averaged,
-            "update": trained.update,
-            "splits": {},
-        }
     for each in _test_sets(trained, options):
         with tqdm(
             total=len(each.data), desc=f"translate {each.name}", unit=" lines", leave=False, disable=None
@@ -65,22 +60,53 @@ def evaluate(options: argparse.Namespace) -> int:
             [translation.text for translation in found.translations],
             each.data.reference_lines, lengths, each.longest_trained,
         )  # fmt: skip
-        scores["splits"][each.name] = found.summary() | {
-            "longest_trained": each.longest_trained,
-            "by_source_length": [_values(bucket) for bucket in buckets],
-        }
-        further = _further(trained, each, found, options)
-        scores["splits"][each.name] |= further
         hypotheses = folder / f"{digest}.{each.name}.txt"
         write_atomic(hypotheses, found.text())
         write_counts(hypotheses, found.hypotheses, each.data.reference_lines)
         if each.made:
             text = "".join(f"{line}\n" for line in each.data.reference_lines)
             write_atomic(folder / f"{each.name}.reference.txt", text)
-        write_json(path, scores)
+        own = found.summary() | {
+            "longest_trained": each.longest_trained,
+            "by_source_length": [_values(bucket) for bucket in buckets],
+        }
+        kept.add(each.name, own)  # before further metrics, which can fetch gigabytes and fail
+        further = _further(trained, each, found, options)
+        if further:
+            kept.add(each.name, own | further)
         print("\n".join(_report(each, found, buckets, further)))
-    print(path)
+    print(kept.path)
     return 0
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """`evaluations/<hash>.json`: the scores with one way of decoding, split by split."""
+
+    trained: Trained
+    digest: str
+    decode: schema.Decode
+
+    @property
+    def path(self) -> Path:
+        return self.trained.folder.evaluations / f"{self.digest}.json"
+
+    def stale(self) -> bool:
+        """Whether there are none, damaged ones, or those of weights that the run had before it went on."""
+        scores = self.trained.folder.evaluation(self.digest) or {}
+        return not isinstance(scores.get("splits"), dict) or scores.get("update") != self.trained.update
+
+    def add(self, split: str, values: dict[str, Any]) -> None:
+        """Store the scores of one split beside those of others, those that came meanwhile included."""
+        scores = self.trained.folder.evaluation(self.digest)
+        if scores is None or self.stale():
+            scores = decoding_settings(self.decode) | {
+                "averaged_checkpoints": self.trained.averaged,
+                "update": self.trained.update,
+                "splits": {},
+            }
+        scores["splits"][split] = values
+        write_json(self.path, scores)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -129,7 +155,7 @@ def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestS
     same_tokenizer(trained, prepared)
     for split in options.split or ["test"]:
         data = joined(tokenizer, prepared.evaluation(split), join)
-        yield _TestSet(split + suffix, data, prepared.longest_source, made=join > 1)
+        yield _TestSet(role(split) + suffix, data, prepared.longest_source, made=join > 1)
 
 
 def _further(
@@ -175,6 +201,8 @@ def _report(
         yield f"  {name} {values['score']:.4f}  {values['label']}  {values['signature']}"
     if cut := sum(translation.source_cut for translation in found.translations):
         yield f"  {cut} sources were longer than the model has positions for and were cut"
+    if cut := found.target_cut:
+        yield f"  {cut} references were longer too: the perplexity is of what the model has positions for"
     yield f"  {'source tokens':>13} {'sentences':>9} {'bleu':>6} {'chrf':>6} {'ter':>6}"
     for bucket in buckets:
         values = "".join(f" {getattr(bucket.scores, name):6.2f}" for name in ("bleu", "chrf", "ter"))

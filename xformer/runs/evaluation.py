@@ -26,10 +26,11 @@ class Evaluation:
     """A split translated and scored."""
 
     perplexity: float  # per subword token, without smoothing
-    perplexity_per_word: float  # the same likelihood per word of the reference
+    perplexity_per_word: float  # the same likelihood per word; infinite where a reference was cut
     scores: Scores
     translations: list[Translation]
     seconds: float  # spent decoding
+    target_cut: int = 0  # references that are longer than the model has positions for, and count in part
 
     def summary(self) -> dict[str, Any]:
         """What `result.json` and `evaluations/` say of it; None for a perplexity beyond all numbers."""
@@ -42,6 +43,7 @@ class Evaluation:
             "signature": self.scores.signature,
             "sentences": self.scores.sentences,
             "source_cut": sum(each.source_cut for each in self.translations),
+            "target_cut": self.target_cut,
             "decoding_seconds": self.seconds,
         }
 
@@ -80,13 +82,16 @@ def evaluate(
     tokens_per_batch = trained.config.decode.tokens_per_batch
     nll, tokens = negative_log_likelihood(trained.model, data.store, tokens_per_batch)
     words = sum(len(line.split()) for line in data.reference_lines)
+    longest = trained.model.max_target_length
+    cut = 0 if longest is None else int((data.store.target_lengths > longest).sum())
     began = time.perf_counter()
     translations = translate(
         trained.model, trained.tokenizer, data.source_lines, settings, tokens_per_batch, progress
     )
     seconds = time.perf_counter() - began
     scores = score([each.text for each in translations], data.reference_lines)
-    return Evaluation(perplexity(nll, tokens), perplexity(nll, max(words, 1)), scores, translations, seconds)
+    per_word = math.inf if cut else perplexity(nll, max(words, 1))
+    return Evaluation(perplexity(nll, tokens), per_word, scores, translations, seconds, cut)
 
 
 def _finite(perplexity: float) -> float | None:

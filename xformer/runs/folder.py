@@ -40,7 +40,8 @@ class Status:
     row_hash: str
     experiment: str
     seed: int
-    overrides: list[str] = field(default_factory=list)
+    overrides: list[str] = field(default_factory=list)  # those that label the row
+    words: list[str] = field(default_factory=list)  # what to type to train it again
     reason: str | None = None
     phase: str = "starting"
     updates: int = 0

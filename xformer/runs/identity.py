@@ -41,16 +41,15 @@ NEUTRAL = frozenset(
 
 @dataclass(frozen=True)
 class Identity:
-    """What tells one run from another."""
+    """What tells one run from another.
+
+    Two rows can be one configuration (`modern/nope` and `pitfalls/no_positions`), and then share both hashes.
+    """
 
     run_hash: str
     row_hash: str  # the same for every seed
     name: str  # of the run folder, below the experiment's
-
-    @property
-    def run_id(self) -> str:
-        """The same id in every tracker and result."""
-        return self.run_hash
+    run_id: str  # the same in every tracker and result
 
 
 def identify(config: schema.Config, *, data_hash: str, tokenizer_hash: str, data_name: str) -> Identity:
@@ -63,7 +62,7 @@ def identify(config: schema.Config, *, data_hash: str, tokenizer_hash: str, data
     run_hash = _digest(content)
     row_hash = _digest({key: value for key, value in content.items() if key != "seed"})
     name = safe_name(f"{config.scale.name}-{data_name}-s{config.seed}-{run_hash}")
-    return Identity(run_hash, row_hash, name)
+    return Identity(run_hash, row_hash, name, safe_name(f"{config.experiment}-{run_hash}"))
 
 
 def essence(settings: Any, prefix: str = "") -> dict[str, Any]:
@@ -87,13 +86,31 @@ def essence(settings: Any, prefix: str = "") -> dict[str, Any]:
 def telling(overrides: Sequence[str]) -> list[str]:
     """The overrides that make a row another than its experiment's file says; its label in reports."""
     named_elsewhere = {"experiments", "sweeps", "seed", "scale"}
+    # A scale's own keys, and a match, leave other sizes than the file's.
+    untold = NEUTRAL - {"scale", "model.match"} | {"hydra"}
     told = []
     for override in overrides:
         key = key_of(override)
-        neutral = key in NEUTRAL or key.split(".")[0] in (NEUTRAL - {"scale"}) | {"hydra"}
-        if not (neutral or key in named_elsewhere or key.startswith("hydra/")):
+        if not (key in untold | named_elsewhere or key.split(".")[0] in untold or key.startswith("hydra/")):
             told.append(override)
     return told
+
+
+def repeatable(overrides: Sequence[str]) -> list[str]:
+    """The words that lead to the run again on any machine, but for `DIR`, where its text lies.
+
+    Those of places, trackers, engines and sweep files are left out.
+    """
+    places = {"runs_dir", "cache_dir", "done_dir", "tracking", "hydra", "sweeps"}
+    words = []
+    for override in overrides:
+        key = key_of(override)
+        if re.split("[./]", key)[0] in places:
+            continue
+        value = override.partition("=")[2].strip("'\"")
+        moves = key in ("data.dir", "data.repository") and value.startswith(("/", ".", "~"))
+        words.append(f"{key}=DIR" if moves or key == "data.dir" else override)
+    return words
 
 
 def decoding_hash(decode: schema.Decode) -> str:

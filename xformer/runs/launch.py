@@ -24,7 +24,7 @@ from xformer.files import read_json, write_json
 from xformer.runs.engines import engine, hand_on
 from xformer.runs.outcome import FAILED, INTERRUPTED, Outcome, exit_code, summary
 from xformer.runs.record import done
-from xformer.runs.search import best, objective, to_go_on
+from xformer.runs.search import best, objective, study_of, to_go_on
 from xformer.runs.supervisor import supervise
 from xformer.runs.wandb_login import wanted_mode
 from xformer.wording import counted
@@ -47,11 +47,11 @@ def launch(planned: Plan, overrides: Sequence[str], *, config_dir: Path | None =
         done(Path(str(done_dir)))
     if planned.search:
         _make(Path(planned.jobs[0].config.runs_dir))  # the study is stored there
-        overrides = [*overrides, *to_go_on(planned.hydra.sweeper)]
+        overrides = [*overrides, *to_go_on(study_of(planned))]
     if planned.sweep:
         code = _sweep(planned, overrides, config_dir)
         if planned.search:
-            print(best(planned.hydra.sweeper), file=sys.stderr)
+            print(best(study_of(planned)), file=sys.stderr)
         return code
     (job,) = planned.jobs
     outcome = supervise(job.config, job.overrides)

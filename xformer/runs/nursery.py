@@ -6,6 +6,9 @@ the worker needs (run folder, environment, and the descriptors of its lock and i
 pid from the worker itself, and its exit code from the nursery. It ends when its standard input does, which
 is when the sweep that started it is gone.
 
+Python's own fork server forks for its parent only. Here the asking process is another one, a job of whichever
+launcher, and a worker must lead a session of its own, hold the run's lock and write its log from the start.
+
 A worker inherits modules and nothing more: the nursery has a single thread, has drawn no random number
 and has opened no device. Where it cannot promise that, it ends, and workers are started plainly.
 """

@@ -18,7 +18,7 @@ FINE, FAILED, WRONG, INTERRUPTED, PREEMPTED = 0, 1, 2, 130, 143
 class Outcome:
     """The end of one job of a command, as its summary tells it.
 
-    `wrong` is a mistake in data or settings that was found before the run had a folder.
+    `wrong` is a mistake in data or settings, found before the run had a folder or by its worker.
     """
 
     experiment: str

@@ -32,6 +32,8 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 REQUEUING = (signal.SIGUSR1, signal.SIGUSR2)
 # Tells a worker whose child it is in all but name, so that it can stop when that process is gone.
 SUPERVISOR = "XFORMER_SUPERVISOR"
+# What a launcher says to the ranks of a run; left in the environment of a command they mean another run.
+_RANKS = frozenset({"RANK", "LOCAL_RANK", "GROUP_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"})
 
 
 class Process(Protocol):
@@ -120,7 +122,8 @@ def watch(
     A signal that asks this process to stop is passed on; what has not stopped 30 s later is killed.
     `lock` is the descriptor that holds the folder; the process holds it too.
     """
-    environment = with_package(TUNING | os.environ | {SUPERVISOR: str(os.getpid()), "PYTHONUNBUFFERED": "1"})
+    ours = {key: value for key, value in os.environ.items() if key not in _RANKS}
+    environment = with_package(TUNING | ours | {SUPERVISOR: str(os.getpid()), "PYTHONUNBUFFERED": "1"})
     if threads:
         environment["OMP_NUM_THREADS"] = str(threads)
     with _stop_signals() as came:

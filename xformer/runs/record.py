@@ -150,11 +150,11 @@ def _unpack(content: _Record, run: Path, within: Path) -> None:
 
 
 @cache
-def done(records: Path) -> dict[str, Path]:
-    """The record of each run, by the name of its folder. Raises UserError for what cannot be read."""
+def done(records: Path) -> dict[tuple[str, str], Path]:
+    """The record of each run, by experiment and name of its folder. Raises UserError for a damaged one."""
     if not records.is_dir():
         raise UserError(f"done_dir: {records}: no such folder; give the one that `xformer record` wrote")
-    return {content.run: path for path, content in _records(records)}
+    return {(content.experiment, content.run): path for path, content in _records(records)}
 
 
 def _records(folder: Path) -> Iterator[tuple[Path, _Record]]:

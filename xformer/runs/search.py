@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
+import json
 import logging
 import math
 from pathlib import Path
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, open_dict
 
+from xformer.config.compose import Plan
+from xformer.config.keys import key_of
+from xformer.config.overrides import quote
+from xformer.config.validate import dump
 from xformer.runs.folder import RunFolder
+from xformer.runs.identity import telling
 
 
 def objective(folder: str | None) -> float:
@@ -18,6 +26,24 @@ def objective(folder: str | None) -> float:
         return float(result["dev"]["perplexity"]) if result else math.nan
     except (KeyError, TypeError, ValueError):  # somebody has been at the file
         return math.nan
+
+
+def study_of(planned: Plan) -> DictConfig:
+    """The sweeper, its study named after the row as well: what trials of one row found is not of another.
+
+    Of a search's jobs, which are the corners of what is searched, the words that all have make the row.
+    """
+    sweeper: DictConfig = copy.deepcopy(planned.hydra.sweeper)
+    if sweeper.get("study_name"):
+        first = planned.jobs[0]
+        fixed = set(first.overrides).intersection(*(job.overrides for job in planned.jobs))
+        words = sorted(telling([*fixed]) + [word for word in fixed if key_of(word) == "seed"])
+        data = {key: value for key, value in dump(first.config)["data"].items() if key != "dir"}
+        row = [first.config.experiment, first.config.scale.name, data, words]
+        digest = hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()[:8]
+        with open_dict(sweeper):
+            sweeper.study_name = f"{sweeper.study_name}-{digest}"
+    return sweeper
 
 
 def to_go_on(sweeper: DictConfig) -> list[str]:
@@ -42,7 +68,10 @@ def to_go_on(sweeper: DictConfig) -> list[str]:
         study.tell(trial.number, state=states.FAIL)
         study.enqueue_trial(trial.params)
     done = len(study.get_trials(states=(states.COMPLETE, states.PRUNED)))
-    words = [f"hydra.sweeper.n_trials={max(0, sweeper.n_trials - done)}"]
+    words = [
+        f"hydra.sweeper.study_name={quote(sweeper.study_name)}",
+        f"hydra.sweeper.n_trials={max(0, sweeper.n_trials - done)}",
+    ]
     if (seed := sweeper.sampler.get("seed")) is not None:
         words.append(f"hydra.sweeper.sampler.seed={seed + len(study.trials)}")
     return words

@@ -20,9 +20,9 @@ from xformer.runs.due import due, place, recorded
 from xformer.runs.failures import forget_failure, record_failure
 from xformer.runs.folder import BusyError, RunFolder, Status
 from xformer.runs.following import follow
-from xformer.runs.identity import Identity, telling
+from xformer.runs.identity import Identity, repeatable, telling
 from xformer.runs.nodes import Node, this_node
-from xformer.runs.outcome import Ending, Outcome
+from xformer.runs.outcome import WRONG, Ending, Outcome
 
 
 def supervise(
@@ -42,7 +42,7 @@ def supervise(
             with contextlib.suppress(OSError):
                 record_failure(config, overrides, str(error))
         return _outcome(config, "wrong", reason=str(error))
-    forget_failure(config)
+    forget_failure(config, overrides)
     if kept := recorded(config, identity):
         return _outcome(config, "skipped", reason=f"done, see {kept}")
     try:
@@ -50,7 +50,7 @@ def supervise(
             ended = follow(config, folder, node)
         else:
             with folder.claim() as lock:
-                ended = _Job(config, telling(overrides), identity, folder, lock, alone, node).run()
+                ended = _Job(config, overrides, identity, folder, lock, alone, node).run()
     except BusyError as error:
         ended = _outcome(config, "refused", folder, str(error))
     except OSError as error:
@@ -74,7 +74,7 @@ class _Job:
     """A run whose folder is held."""
 
     config: schema.Config
-    overrides: list[str]
+    overrides: Sequence[str]
     identity: Identity
     folder: RunFolder
     lock: int
@@ -96,7 +96,8 @@ class _Job:
                 row_hash=self.identity.row_hash,
                 experiment=self.config.experiment,
                 seed=self.config.seed,
-                overrides=self.overrides,
+                overrides=telling(self.overrides),
+                words=repeatable(self.overrides),
                 updates=before.updates if before else 0,
                 updates_planned=self.config.trainer.updates,
                 seconds_spent=before.seconds_spent if before else 0.0,
@@ -132,7 +133,7 @@ class _Job:
             self.folder.write_status(status, state=state, reason=reason)
         if ended.signal is not None:
             return self._ended("interrupted", reason, by=ended.signal)
-        return self._ended("failed", reason)
+        return self._ended("wrong" if ended.code == WRONG else "failed", reason)
 
     def _ended(self, ending: Ending, reason: str | None = None, by: int | None = None) -> Outcome:
         return _outcome(self.config, ending, self.folder, reason, by)

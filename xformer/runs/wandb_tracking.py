@@ -26,13 +26,14 @@ class _Wandb:
         self._logger, self._run = logger, logger.experiment
 
     def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
-        self._run.summary.update(scores(result) | {"commit": result["commit"]})
-        self._logger.log_table(
-            "translations",
-            columns=["source", "reference", "translation"],
-            data=[[each.source, each.reference, each.hypothesis] for each in samples],
-            step=result["updates"],
-        )
+        with _no_run_ends_for_it():
+            self._run.summary.update(scores(result) | {"commit": result["commit"]})
+            self._logger.log_table(
+                "translations",
+                columns=["source", "reference", "translation"],
+                data=[[each.source, each.reference, each.hypothesis] for each in samples],
+                step=result["updates"],
+            )
 
     def close(self) -> None:
         self._run.summary.update({"state": self.state})
@@ -67,7 +68,17 @@ def wandb_run(
     try:
         yield tracker
     finally:
-        tracker.close()
+        with _no_run_ends_for_it():
+            tracker.close()
+
+
+@contextlib.contextmanager
+def _no_run_ends_for_it() -> Iterator[None]:
+    """Once a run is trained, what a tracker cannot take is a line of its log; the run folder has it all."""
+    try:
+        yield
+    except Exception as error:  # wandb's own, and those of whatever it is made of
+        log.warning("tracking: Weights & Biases did not take all of it: %s: %s", type(error).__name__, error)
 
 
 def _begun(begin: Callable[[str], _Wandb], settings: schema.WandbTracking) -> _Wandb:

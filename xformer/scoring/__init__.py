@@ -1,0 +1,1 @@
+"""Scores of translations against references, by the libraries that the field quotes."""

@@ -1,0 +1,1 @@
+"""From run folders to verdicts: tables, statistics, claims and reports; it loads neither torch nor hydra."""

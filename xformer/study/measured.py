@@ -49,14 +49,18 @@ class Measured:
             return self.pooled
         return contrast(weights, self.samples, self.pooled)
 
-    def decoded(self, name: str, one: Decoding, other: Decoding) -> Contrast | Inconclusive | None:
-        """The difference between two decodings of the same runs; None where no run was scored in both."""
-        both = [
+    def decoded(
+        self, name: str, weights: Mapping[str, float], decodings: Mapping[str, Decoding]
+    ) -> Contrast | Inconclusive | None:
+        """Σ weight · score of the same runs, decoded in several ways; None where none was scored in all."""
+        all_ways = [
             run
             for run in self.rows[name].finished
-            if all(value_of(run, self.metric, decoding) is not None for decoding in (one, other))
+            if all(value_of(run, self.metric, decoding) is not None for decoding in decodings.values())
         ]
-        return matched(self._sample(both, one), self._sample(both, other)) if both else None
+        if not all_ways:
+            return None
+        return matched(weights, {way: self._sample(all_ways, each) for way, each in decodings.items()})
 
     def _sample(self, runs: Sequence[Run], decoding: Decoding) -> Sample:
         resampled = self._resampled(runs, decoding)

@@ -99,9 +99,15 @@ def splits_of(run: Run) -> tuple[str, ...]:
 
 def how_to_measure(metric: Metric, decoding: Decoding) -> str:
     """The command that would give the figure."""
-    split = "" if metric.split == "test" else f" --split {_FILES.get(metric.split, metric.split)}"
+    name, joined, count = _FILES.get(metric.split, metric.split).partition(".join")
+    testset, _, pair = name.partition(".")
+    if pair:  # sacrebleu's names, as `xformer evaluate` puts them together
+        text = f" --testset {testset} --langpair {pair}"
+    else:
+        text = "" if name == "test" and not joined else f" --split {name}"
+    text += f" --join {count}" if joined else ""
     options = "".join(f" --{key.replace('_', '-')} {value:g}" for key, value in decoding)
-    return f"xformer evaluate RUN{split}{options}"
+    return f"xformer evaluate RUN{text}{options}"
 
 
 def measured_of(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, Path] | None:

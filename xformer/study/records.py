@@ -136,6 +136,7 @@ class StatusFile:
     updated: float | None = None
     ended: float | None = None
     overrides: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     row_hash: str | None = None
     run_id: str | None = None
     experiment: str | None = None

@@ -32,8 +32,20 @@ class Setting:
 
     def fits(self, other: Setting) -> bool:
         """Whether no part that both know differs."""
-        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
-        return all(mine is None or yours is None or mine == yours for mine, yours in pairs)
+        return all(
+            mine is None or yours is None or mine == yours
+            for mine, yours in zip(self._compared(other), other._compared(self), strict=True)
+        )
+
+    def same(self, other: Setting) -> bool:
+        """Whether all parts are the same, what is not known included."""
+        return self._compared(other) == other._compared(self)
+
+    def _compared(self, other: Setting) -> list[str | None]:
+        """All parts; where the text itself is known of both, not by which way it came."""
+        known = self.data_content and other.data_content
+        passed_over = ("data", "data_details") if known else ()
+        return [getattr(self, field.name) for field in fields(self) if field.name not in passed_over]
 
     def lines(self) -> list[tuple[str, str]]:
         """What is printed above a table: names and values."""
@@ -54,6 +66,7 @@ def setting_of(
     data: str | None,
 ) -> Setting:
     """Gather what a run's files say; `scale` and `data` are what its folder's name says."""
+    data = result.data if result is not None and result.data else data
     known: dict[str, str | None] = {"scale": scale, "data": data}
     if config is not None:
         details = config.scale
@@ -71,7 +84,7 @@ def setting_of(
     if result is not None:
         scores = result.dev or result.test
         known |= {
-            "data_content": _joined(None if result.data == known["data"] else result.data, result.data_hash),
+            "data_content": result.data_hash,
             "tokenizer_content": _joined(result.tokenizer, result.tokenizer_hash),
             "signature": scores.signature.get("bleu") if scores else None,
         }

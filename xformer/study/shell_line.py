@@ -6,15 +6,22 @@ import shlex
 
 from xformer.config.schema import CUSTOM
 from xformer.study.run import Run
+from xformer.study.secrets import without_secret
 from xformer.study.text import plain
 
 
 def command_of(run: Run) -> str:
     """`xformer train experiments=… scale=… seed=… KEY=VALUE`, quoted for a POSIX shell.
 
-    Where the text lies is left as `data.dir=DIR`, since it differs between machines.
+    Where the text lies is left as `data.dir=DIR`, since it differs between machines. Of a run that did not
+    keep its words they are put together from what it is.
     """
-    words = ["xformer", "train"]
+    words = list(map(without_secret, run.status.words)) if run.status else []
+    return " ".join(shlex.quote(plain(word)) for word in ("xformer", "train", *(words or _gathered(run))))
+
+
+def _gathered(run: Run) -> list[str]:
+    words = []
     if run.experiment != CUSTOM:
         words.append(f"experiments={run.experiment}")
     if run.setting.scale:
@@ -26,4 +33,4 @@ def command_of(run: Run) -> str:
         words += [
             f"data.{key}={run.config.data[key]}" for key in ("source", "target") if key in run.config.data
         ]
-    return " ".join(shlex.quote(plain(word)) for word in (*words, *run.overrides))
+    return [*words, *run.overrides]

@@ -151,7 +151,8 @@ def build_tables(runs: Sequence[Run]) -> tuple[tuple[Table, ...], tuple[Run, ...
     for run in sorted(runs, key=lambda run: (run.state != "finished", not run.started, run.setting.unknown)):
         fitting = [setting for setting in settings if setting.fits(run.setting)]
         if run.state == "finished":
-            settings.setdefault(run.setting, []).append(run)
+            same = next((setting for setting in settings if setting.same(run.setting)), run.setting)
+            settings.setdefault(same, []).append(run)
         elif not run.started and len(fitting) != 1:
             unplaced.append(run)
         elif fitting:
@@ -179,13 +180,17 @@ def _table(setting: Setting, runs: Sequence[Run]) -> Table:
     return Table(setting, shared, tuple(paper_block), tuple(other_block))
 
 
+# What the rows of Table 3 differ in beside the length of training.
+_VARIED = ("model", "optim.label_smoothing")
+
+
 def _shared(runs: Sequence[Run]) -> tuple[str, ...]:
-    """The overrides that several experiments all have; those of the model still make other rows."""
+    """The overrides that several experiments all have; those of what Table 3 varies still make other rows."""
     known = [run.overrides for run in runs if run.status or not run.started]
     if not known or len({run.experiment for run in runs}) < 2:
         return ()
     common = set(known[0]).intersection(*known[1:])
-    return tuple(word for word in known[0] if word in common and not word.lstrip("+~").startswith("model"))
+    return tuple(word for word in known[0] if word in common and not word.lstrip("+~").startswith(_VARIED))
 
 
 def _rows(runs: Iterable[Run], shared: tuple[str, ...]) -> list[Row]:

@@ -219,10 +219,8 @@ def _notes(runs: tuple[Run, Run]) -> Iterator[str]:
     for run in runs:
         if run.experiment == schema.IMPORTED:
             yield f"{run.folder.name} was imported: how and on what it was trained is not known."
-    unequal = [
-        (run.result.data_hash if run.result else None, run.setting.data, run.setting.decoder) for run in runs
-    ]
-    if unequal[0][2] != unequal[1][2]:
-        yield f"Decoded in different ways: {unequal[0][2]}; {unequal[1][2]}."
-    if unequal[0][:2] != unequal[1][:2]:
+    one, other = (run.setting for run in runs)
+    if one.decoder != other.decoder:
+        yield f"Decoded in different ways: {one.decoder}; {other.decoder}."
+    if (one.data_content or one.data) != (other.data_content or other.data):
         yield "The corpora differ (other text, or more of it), though the references are equally long."

@@ -17,6 +17,7 @@ from xformer.study.claims import Claim, RowReference
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric, how_to_measure
 from xformer.study.question import Above, Question
+from xformer.study.run import Run
 from xformer.study.statistics.contrast import Contrast
 from xformer.study.statistics.intervals import ALPHA, holm
 from xformer.study.statistics.pooled import Inconclusive
@@ -142,13 +143,13 @@ class _Bench:
         measured = self._measured(metric)
         names = {written: row_name(row) for written, row in rows.items() if row}
         label = _label(names)
-        decodings = [reference.decoding for reference in references.values()]
+        decodings = {written: reference.decoding for written, reference in references.items()}
         matched = len(set(names.values())) == 1
         if matched:
-            found = measured.decoded(next(iter(names.values())), decodings[0], decodings[1])
+            found = measured.decoded(next(iter(names.values())), question.weights, decodings)
             if found is None:
                 raise _Unmeasured("not run", _unscored(names, references, metric))
-        elif any(decodings):
+        elif any(decodings.values()):
             raise _Unmeasured("not run", f"{label}: only decodings of the same row can be compared")
         else:
             lacking = [written for written, name in names.items() if name not in measured.samples]
@@ -157,7 +158,8 @@ class _Bench:
             found = measured.contrast({names[written]: each for written, each in question.weights.items()})
         if isinstance(found, Inconclusive):
             about = f"{label}: " if matched else ""  # of all rows alike, so that a claim says it once
-            raise _Unmeasured("within noise", f"{about}{found.reason}; run at least two seeds")
+            advice = f"; {found.advice}" if found.advice else ""
+            raise _Unmeasured("within noise", f"{about}{found.reason}{advice}")
         return _Measurement(metric, question, found, label, _design(question, found, measured, matched))
 
     def _find(self, reference: RowReference) -> Row | None:
@@ -210,10 +212,23 @@ def _diverged(question: Question, rows: dict[str, Row | None]) -> None:
     )
     if len(lost) == len(rows) or len(rows) > 2:
         raise _Unmeasured("not run", f"{told}, and has no figures to compare")
+    others = [run for written, row in rows.items() if row and written not in lost for run in row.runs]
+    open_runs = [run for run in others + _runs(rows, lost) if run.state not in ("finished", "diverged")]
+    if open_runs:
+        open_ = f"{counted(len(open_runs), 'run')} of these rows {'has' if len(open_runs) == 1 else 'have'}"
+        raise _Unmeasured("not run", f"{told}; {open_} not ended")
     if seeds[0] < 2:
         raise _Unmeasured("within noise", f"{told}; a second seed would show whether that is chance")
+    if too := sum(run.state == "diverged" for run in others):
+        raise _Unmeasured(
+            "within noise", f"{told}, the other row with {too} of {counted(len(others), 'seed')}"
+        )
     worse_diverged = isinstance(question, Above) and question.weights[lost[0]] < 0
     raise _Unmeasured("supported" if worse_diverged else "contradicted", f"{told}, the other row with none")
+
+
+def _runs(rows: dict[str, Row | None], names: list[str]) -> list[Run]:
+    return [run for row in map(rows.get, names) if row for run in row.runs]
 
 
 def _label(names: dict[str, str]) -> str:

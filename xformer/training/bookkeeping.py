@@ -27,6 +27,7 @@ from xformer.config import schema
 from xformer.data.loader import Update
 from xformer.errors import Stopped
 from xformer.training import checkpoints
+from xformer.training.device import peak_memory
 from xformer.training.divergence import DivergenceWatch
 from xformer.training.ledger import Ledger
 from xformer.training.metrics import MetricsFile, Row
@@ -37,7 +38,10 @@ from xformer.training.validation import Validation
 
 State = Literal["finished", "diverged", "interrupted"]
 
-_STOP_AGREED_EVERY = 8  # updates; several ranks must stop at the same one, and asking costs a wait
+# Several ranks must stop at the same update, and to ask one another costs a wait: at every eighth update at
+# most, but where updates are slow often enough that a stop leaves time to write a checkpoint.
+_UPDATES_BETWEEN_QUESTIONS = 8
+_SECONDS_BETWEEN_QUESTIONS = 4.0
 
 
 class _Unread(NamedTuple):
@@ -69,6 +73,7 @@ class Bookkeeping(lightning.Callback):
         self.reason: str | None = None
         self.ledger = Ledger()
         self.updates = 0
+        self.peak_memory = 0  # bytes, of all starts of the run up to the last checkpoint
         self._settings = config.trainer
         self._checkpoints = folder / "checkpoints"
         self._metrics = MetricsFile(folder / "metrics.csv")
@@ -81,17 +86,24 @@ class Bookkeeping(lightning.Callback):
         self._stop = stop
         self._unread: list[_Unread] = []
         self._saved = 0  # the update of the last checkpoint
-        self._clock = time.perf_counter()
+        self._asked = self._next_question = 0  # the last and the next update at which ranks ask one another
+        self._asked_at = self._clock = time.perf_counter()
         self._sigterm = signal.getsignal(signal.SIGTERM)
 
     # --- Lightning's hooks ---
 
     def state_dict(self) -> dict[str, Any]:
-        return {"ledger": self.ledger.state(), "streak": self._watch.streak}
+        self.peak_memory = max(self.peak_memory, peak_memory(self._ranks.device))
+        return {
+            "ledger": self.ledger.state(),
+            "streak": self._watch.streak,
+            "peak_memory": self.peak_memory,
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.ledger = Ledger.from_state(state_dict["ledger"])
         self._watch.streak = state_dict["streak"]
+        self.peak_memory = state_dict.get("peak_memory", 0)  # older checkpoints do not know
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         # Lightning has put a handler of its own before that of whoever asked for a graceful stop.
@@ -103,6 +115,7 @@ class Bookkeeping(lightning.Callback):
             self._settle(trainer, cast(TranslationModule, pl_module))
         elif self._row_due():
             self.ledger.close_interval()
+        self._asked, self._asked_at = self.updates, time.perf_counter()
         self._clock = time.perf_counter()
 
     def on_train_batch_end(
@@ -163,8 +176,13 @@ class Bookkeeping(lightning.Callback):
         """Whether to stop after this update, the same answer on all ranks."""
         if self._ranks.world == 1:
             return self._stop() is not None
-        if self.updates % _STOP_AGREED_EVERY and not self._is_last():
+        if self.updates < self._next_question and not self._is_last():
             return False
+        now = time.perf_counter()
+        seconds = self._ranks.max((now - self._asked_at) / max(1, self.updates - self._asked))
+        affordable = int(_SECONDS_BETWEEN_QUESTIONS / max(seconds, 1e-9))
+        self._asked, self._asked_at = self.updates, now
+        self._next_question = self.updates + min(max(1, affordable), _UPDATES_BETWEEN_QUESTIONS)
         return self._ranks.max(float(self._stop() is not None)) > 0
 
     # --- doing it ---

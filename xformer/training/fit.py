@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import resource
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from xformer.model import build
 from xformer.training import checkpoints, precision, seeding
 from xformer.training.bookkeeping import Bookkeeping, State
 from xformer.training.compiling import training_forward
+from xformer.training.device import peak_memory
 from xformer.training.divergence import DivergenceWatch
 from xformer.training.module import TranslationModule
 from xformer.training.progress import Progress, ProgressReporter
@@ -105,7 +104,7 @@ def fit(
         trainer.fit(module, train_dataloaders=Stream(loader), ckpt_path=resume, weights_only=True)
     if ranks.rank == 0 and books.reason is not None:
         _log.info("%s: %s", books.state, books.reason)
-    total, peak = books.ledger.total, ranks.max(_peak_memory(ranks.device))
+    total, peak = books.ledger.total, ranks.max(max(books.peak_memory, peak_memory(ranks.device)))
     ranks.part()
     return FitResult(
         state=books.state,
@@ -137,13 +136,6 @@ def _open_folder(folder: Path, tokenizer_hash: str, ranks: Ranks) -> Path | None
                 "the tokenizer's settings have changed since. Start a run in a new folder."
             )
     return path
-
-
-def _peak_memory(device: torch.device) -> int:
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    unit = 1 if sys.platform == "darwin" else 1024  # what getrusage counts in
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _nobody(_: Progress) -> None:

@@ -41,10 +41,13 @@ def test_sentences_are_unknown_where_one_row_lacks_them() -> None:
     assert contrast({"a": 1, "b": -1}, rows, POOLED).uncertainty.sentences is None
 
 
+PAIR = {"new": 1.0, "old": -1.0}
+
+
 def test_one_set_of_runs_scored_twice_gives_the_paired_t_test() -> None:
     plain = np.array([60.1, 63.9, 58.0, 61.2])
     averaged = plain + np.array([0.5, 0.3, 0.9, 0.6])
-    found = matched(Sample(averaged), Sample(plain))
+    found = matched(PAIR, {"new": Sample(averaged), "old": Sample(plain)})
     assert isinstance(found, Contrast)
     expected = stats.ttest_rel(averaged, plain)
     assert found.uncertainty.p_two_sided(found.value) == pytest.approx(expected.pvalue)
@@ -55,6 +58,6 @@ def test_one_set_of_runs_scored_twice_gives_the_paired_t_test() -> None:
     ("plain", "reason"), [([60.0], "one run"), ([60.0, 61.0], "the same with every seed")]
 )
 def test_one_run_or_one_same_difference_says_nothing_about_seeds(plain: list[float], reason: str) -> None:
-    found = matched(Sample(np.array(plain) + 0.5), Sample(np.array(plain)))
+    found = matched(PAIR, {"new": Sample(np.array(plain) + 0.5), "old": Sample(np.array(plain))})
     assert isinstance(found, Inconclusive)
     assert reason in found.reason

@@ -38,9 +38,11 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": scheme})
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.driver.get("about:blank")  # the same page again could else be found half gone
         self.logged()  # what came before is not of this page
         self.requests()
         self.driver.get(page.as_uri())
+        self.wait("return document.readyState === 'complete'")
 
     def run(self, script: str, *arguments: Any) -> Any:
         """What a script returns."""

@@ -62,18 +62,24 @@ def contrast(weights: Mapping[str, float], rows: Mapping[str, Sample], pooled: P
     )
 
 
-def matched(one: Sample, other: Sample) -> Contrast | Inconclusive:
-    """The difference of two scorings of the same runs, in the same order: a paired t-test."""
-    differences = one.scores - other.scores
-    if len(differences) < 2:
-        return Inconclusive("one run was scored in both ways, so nothing can be concluded about seeds")
-    error = float(differences.std(ddof=1)) / sqrt(len(differences))
+def matched(weights: Mapping[str, float], scorings: Mapping[str, Sample]) -> Contrast | Inconclusive:
+    """Σ weight · score of several scorings of the same runs, in the same order: a one-sample t-test.
+
+    Of two with the weights 1 and -1, the paired t-test.
+    """
+    values = np.sum([weight * scorings[name].scores for name, weight in weights.items()], axis=0)
+    if len(values) < 2:
+        return Inconclusive(
+            "one run was scored in every way, so nothing can be concluded about seeds",
+            "run at least two seeds",
+        )
+    error = float(values.std(ddof=1)) / sqrt(len(values))
     if error == 0:
         return Inconclusive(
             "the difference is the same with every seed, so how far the seed matters is unknown"
         )
-    sentences = _over_sentences({"one": 1.0, "other": -1.0}, {"one": one, "other": other})
-    return Contrast(float(differences.mean()), Uncertainty(error, len(differences) - 1, sentences))
+    sentences = _over_sentences(weights, scorings)
+    return Contrast(float(values.mean()), Uncertainty(error, len(values) - 1, sentences))
 
 
 def _over_sentences(weights: Mapping[str, float], rows: Mapping[str, Sample]) -> float | None:

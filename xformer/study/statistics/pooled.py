@@ -21,6 +21,7 @@ class Inconclusive:
     """Nothing can be said, and why."""
 
     reason: str
+    advice: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ def pool(rows: Iterable[NDArray[np.float64]]) -> Pooled | Inconclusive:
     """Pool the variance of all rows that have at least two scores; the others only use it."""
     repeated = [scores for scores in rows if len(scores) > 1]
     if not repeated:
-        return Inconclusive("no row has two seeds, so nothing can be concluded about seeds")
+        return Inconclusive(
+            "no row has two seeds, so nothing can be concluded about seeds", "run at least two seeds"
+        )
     degrees = sum(len(scores) - 1 for scores in repeated)
     squares = sum(float(((scores - scores.mean()) ** 2).sum()) for scores in repeated)
     scale = max(float(np.abs(scores).max()) for scores in repeated)
