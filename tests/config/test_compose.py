@@ -111,6 +111,23 @@ def test_several_values_give_every_combination_in_order() -> None:
     ]
 
 
+def test_seeds_of_a_row_are_what_each_would_be_alone(tmp_path: Path) -> None:
+    words = ["experiments=table3/base,table3/C_n2", "seed=1,2,07"]
+    with pytest.raises(UserError, match="seed: must be a whole number, not '07'"):
+        plan(words, multirun=True)
+    jobs = plan([words[0], "seed=1,2,3", "model.dropout=0.2"], multirun=True).jobs
+    assert len({job.config for job in jobs}) == 6
+    for job in jobs:
+        assert job.config == compose(list(job.overrides))
+        assert job.written.seed == job.config.seed
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "mine.yaml").write_text(
+        "# @package _global_\nchanges: [optim.warmup_updates]\noptim: {warmup_updates: '${seed}'}\n"
+    )
+    mine = plan(["experiments=mine", "seed=5,6"], multirun=True, config_dir=tmp_path).jobs
+    assert [job.config.optim.warmup_updates for job in mine] == [5, 6]
+
+
 def test_the_command_overrules_the_sweep_file() -> None:
     assert [
         job.config.seed for job in plan(["sweeps=table3", "experiments=table3/base", "seed=4,5"]).jobs
