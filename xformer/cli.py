@@ -194,6 +194,10 @@ def _parser() -> argparse.ArgumentParser:
         "--claims", type=Path, metavar="FILE", help="judge these claims, not the built-in ones"
     )
 
+    report.add_argument(
+        "--records", type=Path, metavar="DIR", help="records that join the runs, such as a sweep's done_dir"
+    )
+
     board = command("dashboard", _dashboard, "the report's panels on Weights & Biases, or as a file")
     board.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
     board.add_argument("--project", metavar="NAME", help="that of the runs, or xformer, if left out")
@@ -291,7 +295,7 @@ def _status(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from xformer.study.report import write_report
 
-    write_report(options.folder, options.out, claims=options.claims)
+    write_report(options.folder, options.out, claims=options.claims, records=options.records)
     return 0
 
 

@@ -13,6 +13,7 @@ from tests.system.commands import SMALL, Command
 from xformer.errors import UserError
 from xformer.runs.record import done, record, unpacked
 from xformer.study.collect import collect
+from xformer.study.report import build_report
 
 
 @pytest.fixture
@@ -120,6 +121,11 @@ def test_a_sweep_told_of_it_counts_the_run_as_done(records: Path, xformer: Comma
     assert "1 run: 1 skipped" in ended.stderr
     assert not (tmp_path / "runs" / "table3").exists()
     assert "finished" in xformer("report", "records").stdout
+    assert xformer("train", "experiments=table3/base", "seed=2", *SMALL).returncode == 0
+    joined = build_report(tmp_path / "runs", records=records)
+    assert sorted(run.seed for run in joined.runs if run.seed is not None) == [1, 2]
+    record(tmp_path / "runs", records)
+    assert len(build_report(tmp_path / "runs", records=records).runs) == 2, "none is counted twice"
 
 
 def test_a_folder_of_records_that_is_not_there_starts_nothing(xformer: Command, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.training.runs import checkpoint, rows, small_run, stop_after, train, 
 from xformer.training.checkpoints import list_checkpoints, path_of
 from xformer.training.fit import FitResult
 
-CLOCKED = {"tokens_per_second", "seconds"}  # the only values that may differ
+CLOCKED = {"tokens_per_second", "seconds", "peak_memory"}  # the only values that may differ
 
 # Seven updates an epoch: stops after updates 4, 10 and 16 are in mid-epoch and in three different epochs,
 # before a row, at one with a look at the dev set, and after one.

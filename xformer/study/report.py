@@ -37,14 +37,19 @@ class Report:
 
 
 def write_report(
-    folder: Path, out: Path | None = None, console: Console | None = None, claims: Path | None = None
+    folder: Path,
+    out: Path | None = None,
+    console: Console | None = None,
+    claims: Path | None = None,
+    records: Path | None = None,
 ) -> Report:
     """Print the report on a folder of runs; write it under `out` as page, Markdown, LaTeX, CSV and pictures.
 
-    `claims` is a file of claims to judge instead of the built-in ones. Raises UserError where the folder is
-    missing or holds no runs, where `claims` is wrong, or where `out` cannot be written.
+    `claims` is a file of claims to judge instead of the built-in ones, `records` a folder of records that
+    join the runs, such as the `done_dir` of their sweep. Raises UserError where a folder is missing or there
+    are no runs, where `claims` is wrong, or where `out` cannot be written.
     """
-    report = build_report(folder, claims)
+    report = build_report(folder, claims, records)
     console = console or streams.console()
     for table, findings in zip(report.tables, report.findings, strict=True):
         console.print(table_view(table, console.width, findings), Text())
@@ -60,10 +65,13 @@ def write_report(
     return report
 
 
-def build_report(folder: Path, claims: Path | None = None) -> Report:
+def build_report(folder: Path, claims: Path | None = None, records: Path | None = None) -> Report:
     """Collect, sort and judge the runs of a folder. Raises UserError as `write_report` does."""
     declared = built_in_claims() if claims is None else read_claims(claims)
     runs = collect(folder)
+    if records is not None:
+        here = {(run.experiment, run.folder.name) for run in runs}
+        runs += [run for run in collect(records) if (run.experiment, run.folder.name) not in here]
     if not runs:
         raise UserError(f"{folder}: holds no runs; `xformer train` makes one")
     tables, unplaced = build_tables(runs)
