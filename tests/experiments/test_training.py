@@ -35,6 +35,7 @@ def test_the_loss_falls_within_thirty_updates_on_the_built_in_language(
         "tokenizer.vocabulary=300",
         "trainer.updates=30",
         "optim.cooldown_updates=0",
+        "decode.average=1",
         "trainer.threads=1",
         "trainer.log_every=5",
         "trainer.validate_every=100",
