@@ -93,7 +93,6 @@ class Bookkeeping(lightning.Callback):
     # --- Lightning's hooks ---
 
     def state_dict(self) -> dict[str, Any]:
-        self.peak_memory = max(self.peak_memory, peak_memory(self._ranks.device))
         return {
             "ledger": self.ledger.state(),
             "streak": self._watch.streak,
@@ -208,6 +207,7 @@ class Bookkeeping(lightning.Callback):
                 return
 
     def _save(self, trainer: lightning.Trainer) -> None:
+        self.peak_memory = max(self.peak_memory, peak_memory(self._ranks.device))
         trainer.save_checkpoint(checkpoints.path_of(self._checkpoints, self.updates), weights_only=False)
         self._saved = self.updates
         if self._ranks.rank == 0:
