@@ -25,8 +25,10 @@ class NeverStops:
 
 
 class KeepsNothing:
-    loggers = ()
     state = "finished"
+
+    def log(self, values: object, update: int) -> None:
+        pass
 
     def finished(self, result: dict[str, Any], samples: object) -> None:
         pass

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import wandb
+from lightning.pytorch.loggers import WandbLogger
 
 from xformer.config.compose import compose
 from xformer.runs.folder import RunFolder, Status
@@ -95,6 +96,26 @@ def test_a_tracker_that_cannot_end_ends_no_run(
     assert "did not take all of it: OSError: disk full" in caplog.text
 
 
+def test_a_tracker_that_takes_no_numbers_is_told_of_once_and_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(self: WandbLogger, metrics: object, step: int) -> None:
+        raise BrokenPipeError("its service is gone")
+
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr(wandb, "init", Server())
+    monkeypatch.setattr(WandbLogger, "log_metrics", fails)
+    run = RunFolder(tmp_path)
+    run.freeze(compose(["tracking=wandb"]))
+    status = Status("running", "id", "row", "custom", 1)
+    with caplog.at_level(logging.WARNING, "xformer"), tracking(run, status, first=True) as tracker:
+        for update in (1, 2, 3):
+            tracker.log({"loss": 1.0}, update)
+        tracker.state = "finished"
+    (told,) = caplog.messages
+    assert "its service is gone" in told
+
+
 @pytest.mark.usefixtures("_login")
 def test_who_asks_for_online_alone_is_told_that_it_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -108,7 +129,6 @@ def test_a_disabled_tracker_takes_what_it_is_told(tmp_path: Path, monkeypatch: p
     run = RunFolder(tmp_path)
     run.freeze(compose(["tracking=wandb"]))
     with tracking(run, Status("running", "id", "row", "custom", 1), first=True) as tracker:
-        for logger in tracker.loggers:
-            logger.log_metrics({"loss": 1.0}, step=1)
+        tracker.log({"loss": 1.0}, 1)
         tracker.state = "finished"
     assert not list(tmp_path.rglob("*.wandb"))

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from lightning.pytorch.loggers.logger import DummyLogger
 
 from tests.training.runs import checkpoint, rows, small_run, stop_after, train
 from xformer.errors import UserError
@@ -161,23 +160,16 @@ def test_progress_is_reported_with_all_there_is_to_say(place: Path) -> None:
     assert first.seconds_left > 0
 
 
-class Listener(DummyLogger):
-    """Remembers what it is given."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.heard: dict[int, dict[str, float]] = {}
-
-    def log_metrics(self, metrics: dict[str, float], step: int) -> None:  # type: ignore[override]
-        self.heard[step] = metrics
-
-
 def test_trackers_get_every_row(place: Path) -> None:
-    listener = Listener()
-    train(*small_run(place), place / "tracked", loggers=[listener])
-    assert list(listener.heard) == [5, 10, 15, 20]
-    assert "dev_bleu" in listener.heard[10]
-    assert "dev_bleu" not in listener.heard[15]
+    heard: dict[int, dict[str, float]] = {}
+    train(
+        *small_run(place),
+        place / "tracked",
+        track=lambda values, update: heard.update({update: values}),
+    )
+    assert list(heard) == [5, 10, 15, 20]
+    assert "dev_bleu" in heard[10]
+    assert "dev_bleu" not in heard[15]
 
 
 def test_two_hundred_updates_leave_a_short_log_and_no_warning(

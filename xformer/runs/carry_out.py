@@ -42,7 +42,7 @@ def carry_out(folder: RunFolder, reporter: Reporter, stop: Stop, tracker: Tracke
             seconds_left=progress.seconds_left,
         )
 
-    outcome = fit(config, prepared, folder.path, report=report, loggers=tracker.loggers, stop=stop)
+    outcome = fit(config, prepared, folder.path, report=report, track=tracker.log, stop=stop)
     if outcome.state != "finished" or not first:
         reporter.write(state=outcome.state, reason=outcome.reason, updates=outcome.updates, phase="ended")
         return outcome.state

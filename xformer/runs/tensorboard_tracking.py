@@ -6,29 +6,35 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lightning.pytorch.loggers import Logger, TensorBoardLogger
+from lightning.pytorch.loggers import TensorBoardLogger
 
 from xformer.config import schema
 from xformer.runs.folder import RunFolder, State, Status
-from xformer.runs.tracking import Sample, facts, scores
+from xformer.runs.tracking import Attempts, Sample, facts, scores
 from xformer.training.checkpoints import newest_loadable, update_of
 
 
 class _TensorBoard:
     def __init__(self, logger: TensorBoardLogger, known: dict[str, Any]) -> None:
-        self.loggers: Sequence[Logger] = (logger,)
         self.state: State = "failed"  # until somebody knows better
         self._logger, self._known = logger, known
+        self._attempts = Attempts("TensorBoard")
+
+    def log(self, values: dict[str, float], update: int) -> None:
+        with self._attempts.attempt():
+            self._logger.log_metrics(values, step=update)
 
     def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
-        self._logger.log_hyperparams(self._known, scores(result))
         lines = ["source | reference | translation", "--- | --- | ---"]
         lines += [" | ".join(map(_cell, (each.source, each.reference, each.hypothesis))) for each in samples]
-        self._logger.experiment.add_text("translations", "\n".join(lines), result["updates"])
+        with self._attempts.attempt():
+            self._logger.log_hyperparams(self._known, scores(result))
+            self._logger.experiment.add_text("translations", "\n".join(lines), result["updates"])
 
     def close(self) -> None:
-        self._logger.experiment.add_text("state", self.state)
-        self._logger.finalize("success" if self.state in ("finished", "diverged") else "failed")
+        with self._attempts.attempt():
+            self._logger.experiment.add_text("state", self.state)
+            self._logger.finalize("success" if self.state in ("finished", "diverged") else "failed")
 
 
 @contextlib.contextmanager

@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lightning.pytorch.loggers import Logger
-
 from xformer.config import schema
 from xformer.runs.folder import RunFolder, State, Status
 from xformer.runs.tracking import Sample, Tracker
@@ -17,8 +15,10 @@ class Nothing:
     """No tracker, or a rank that only trains along."""
 
     def __init__(self) -> None:
-        self.loggers: Sequence[Logger] = ()
         self.state: State = "failed"
+
+    def log(self, values: dict[str, float], update: int) -> None:
+        """Keep nothing."""
 
     def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
         """Keep nothing."""

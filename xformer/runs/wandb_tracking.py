@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import wandb
-from lightning.pytorch.loggers import Logger, WandbLogger
+from lightning.pytorch.loggers import WandbLogger
 
 from xformer.config import schema
 from xformer.runs.folder import RunFolder, State, Status
-from xformer.runs.tracking import Sample, facts, scores
+from xformer.runs.tracking import Attempts, Sample, facts, scores
 from xformer.runs.wandb_login import wanted_mode
 
 log = logging.getLogger("xformer")
@@ -21,12 +21,16 @@ log = logging.getLogger("xformer")
 
 class _Wandb:
     def __init__(self, logger: WandbLogger) -> None:
-        self.loggers: Sequence[Logger] = (logger,)
         self.state: State = "failed"  # until somebody knows better
         self._logger, self._run = logger, logger.experiment
+        self._attempts = Attempts("Weights & Biases")
+
+    def log(self, values: dict[str, float], update: int) -> None:
+        with self._attempts.attempt():
+            self._logger.log_metrics(values, step=update)
 
     def finished(self, result: dict[str, Any], samples: Sequence[Sample]) -> None:
-        with _no_run_ends_for_it():
+        with self._attempts.attempt():
             self._run.summary.update(scores(result) | {"commit": result["commit"]})
             self._logger.log_table(
                 "translations",
@@ -36,8 +40,9 @@ class _Wandb:
             )
 
     def close(self) -> None:
-        self._run.summary.update({"state": self.state})
-        self._run.finish(exit_code=0 if self.state in ("finished", "diverged") else 1)
+        with self._attempts.attempt():
+            self._run.summary.update({"state": self.state})
+            self._run.finish(exit_code=0 if self.state in ("finished", "diverged") else 1)
 
 
 @contextlib.contextmanager
@@ -68,17 +73,7 @@ def wandb_run(
     try:
         yield tracker
     finally:
-        with _no_run_ends_for_it():
-            tracker.close()
-
-
-@contextlib.contextmanager
-def _no_run_ends_for_it() -> Iterator[None]:
-    """Once a run is trained, what a tracker cannot take is a line of its log; the run folder has it all."""
-    try:
-        yield
-    except Exception as error:  # wandb's own, and those of whatever it is made of
-        log.warning("tracking: Weights & Biases did not take all of it: %s: %s", type(error).__name__, error)
+        tracker.close()
 
 
 def _begun(begin: Callable[[str], _Wandb], settings: schema.WandbTracking) -> _Wandb:

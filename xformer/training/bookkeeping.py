@@ -62,7 +62,6 @@ class Bookkeeping(lightning.Callback):
         folder: Path,
         *,
         updates_per_epoch: int,
-        flops_per_token: float,
         watch: DivergenceWatch,
         validation: Validation,
         reporter: ProgressReporter,
@@ -78,7 +77,6 @@ class Bookkeeping(lightning.Callback):
         self._checkpoints = folder / "checkpoints"
         self._metrics = MetricsFile(folder / "metrics.csv")
         self._updates_per_epoch = updates_per_epoch
-        self._flops_per_token = flops_per_token
         self._watch = watch
         self._validation = validation
         self._reporter = reporter
@@ -134,7 +132,7 @@ class Bookkeeping(lightning.Callback):
             self._read()
         self.ledger.spend(time.perf_counter() - self._clock)
         if self.state == "diverged":
-            self._write_row(trainer, module, perplexity=None, bleu=None)
+            self._write_row(module, perplexity=None, bleu=None)
             trainer.should_stop = True
             return
         if saving:
@@ -229,7 +227,7 @@ class Bookkeeping(lightning.Callback):
                 self._interrupt(trainer)
                 return
             perplexity, bleu = scores.perplexity, scores.bleu
-        self._write_row(trainer, module, perplexity, bleu)
+        self._write_row(module, perplexity, bleu)
         self.ledger.close_interval()
 
     def _between_batches(self) -> None:
@@ -241,13 +239,7 @@ class Bookkeeping(lightning.Callback):
         self.state, self.reason = "interrupted", f"stopped after update {self.updates}"
         trainer.should_stop = True
 
-    def _write_row(
-        self,
-        trainer: lightning.Trainer,
-        module: TranslationModule,
-        perplexity: float | None,
-        bleu: float | None,
-    ) -> None:
+    def _write_row(self, module: TranslationModule, perplexity: float | None, bleu: float | None) -> None:
         interval = self.ledger.interval
         row = Row(
             update=self.updates,
@@ -264,10 +256,6 @@ class Bookkeeping(lightning.Callback):
         if self._ranks.rank == 0:
             self._metrics.append(row)
             self._reporter.log(row)
-        for logger in trainer.loggers:
-            logger.log_metrics(
-                row.numbers() | {"flops": self._flops_per_token * row.tokens}, step=self.updates
-            )
 
     def _epochs(self) -> float:
         return self.updates / self._updates_per_epoch

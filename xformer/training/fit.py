@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from lightning.pytorch.loggers import Logger
 
 from xformer.config import schema
 from xformer.config.sizes.flops import TRAINING, flops
@@ -53,14 +52,15 @@ def fit(
     folder: Path,
     *,
     report: Callable[[Progress], None],
-    loggers: Sequence[Logger] = (),
+    track: Callable[[dict[str, float], int], None] = lambda values, update: None,
     stop: Callable[[], int | None] = lambda: None,
 ) -> FitResult:
     """Train in a run folder: from its newest loadable checkpoint, or from the beginning.
 
-    Writes `metrics.csv` and `checkpoints/` there. `report` hears of progress at most twice a second. When
-    `stop` answers with a signal's number, the update under way is finished, a checkpoint written, and the
-    outcome is `interrupted`. Raises UserError for a folder or a device that cannot be used.
+    Writes `metrics.csv` and `checkpoints/` there. `report` hears of progress at most twice a second,
+    `track` the numbers of every row and the update they are of. When `stop` answers with a signal's number,
+    the update under way is finished, a checkpoint written, and the outcome is `interrupted`. Raises
+    UserError for a folder or a device that cannot be used.
     """
     settings = config.trainer
     if settings.threads > 0:
@@ -88,15 +88,19 @@ def fit(
         config,
         folder,
         updates_per_epoch=plan.updates_per_epoch,
-        flops_per_token=TRAINING * flops(config.model, vocabulary).token,
         watch=DivergenceWatch(vocabulary=vocabulary, warmup_updates=config.optim.warmup_updates),
         validation=Validation(config, prepared, ranks),
-        reporter=ProgressReporter(report if ranks.rank == 0 else _nobody, settings.updates),
+        reporter=ProgressReporter(
+            report if ranks.rank == 0 else _nobody,
+            track,
+            updates_planned=settings.updates,
+            flops_per_token=TRAINING * flops(config.model, vocabulary).token,
+        ),
         ranks=ranks,
         stop=stop,
     )
     with quiet():
-        trainer = build_trainer(settings, ranks, folder, callback=books, loggers=loggers)
+        trainer = build_trainer(settings, ranks, folder, callback=books)
         if ranks.rank == 0:
             if precision.slow_here(settings.precision, ranks.device):
                 _log.warning("this processor has no bfloat16: trainer.precision=fp32 would be faster here")

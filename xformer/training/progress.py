@@ -32,11 +32,18 @@ class Progress:
 
 
 class ProgressReporter:
-    """Passes progress on, at most twice a second, and writes a line to the log now and then."""
+    """Passes progress on, at most twice a second, and rows; writes a line to the log now and then."""
 
-    def __init__(self, report: Callable[[Progress], None], updates_planned: int) -> None:
-        self._report = report
-        self._planned = updates_planned
+    def __init__(
+        self,
+        report: Callable[[Progress], None],
+        track: Callable[[dict[str, float], int], None],
+        *,
+        updates_planned: int,
+        flops_per_token: float,  # of training
+    ) -> None:
+        self._report, self._track = report, track
+        self._planned, self._flops_per_token = updates_planned, flops_per_token
         self._began_at: float | None = None
         self._began_with = 0  # updates
         self._reported_at = self._logged_at = float("-inf")
@@ -65,7 +72,8 @@ class ProgressReporter:
         )
 
     def log(self, row: Row) -> None:
-        """Write a line for a row: always when the dev set was looked at, else seldom."""
+        """Give a row to the tracker; and write a line: always when the dev set was looked at, else seldom."""
+        self._track(row.numbers() | {"flops": self._flops_per_token * row.tokens}, row.update)
         now = time.monotonic()
         looked = row.dev_perplexity is not None
         if not looked and now - self._logged_at < self._patience(now):

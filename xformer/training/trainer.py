@@ -7,7 +7,7 @@ import datetime
 import logging
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import torch
 from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment
 from lightning.fabric.utilities.warnings import PossibleUserWarning
-from lightning.pytorch.loggers import Logger
 from lightning.pytorch.strategies import DDPStrategy
 
 from xformer.config import schema
@@ -55,12 +54,7 @@ def local_world(settings: schema.Trainer) -> int:
 
 
 def build_trainer(
-    settings: schema.Trainer,
-    ranks: Ranks,
-    folder: Path,
-    *,
-    callback: lightning.Callback,
-    loggers: Sequence[Logger],
+    settings: schema.Trainer, ranks: Ranks, folder: Path, *, callback: lightning.Callback
 ) -> lightning.Trainer:
     """A trainer for one pass over a run's updates; several ranks must have been started by torchrun."""
     here = local_world(settings)
@@ -79,7 +73,7 @@ def build_trainer(
         strategy=synchronised if ranks.world > 1 else "auto",
         plugins=[environment, AtomicCheckpointIO()],
         callbacks=[callback],
-        logger=list(loggers) or False,
+        logger=False,  # rows reach trackers through the callback, which knows when one is whole
         max_epochs=1,  # Lightning's epoch is the whole run; passes through the text are the plan's affair
         limit_val_batches=0,
         num_sanity_val_steps=0,
