@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
-from xformer.config import schema
+from xformer.config import schema, splits
 from xformer.data import cache, seen
 from xformer.errors import UserError
 from xformer.files import read_json, write_atomic, write_json
@@ -62,18 +62,13 @@ def open_corpus(config: schema.Data, cache_dir: Path) -> Corpus:
     return _open_files(_safe(label), folder, names, config.source, config.target, cache_dir)
 
 
-def role(name: str) -> str:
-    """A split's own name: `dev` is what results and tables call `valid`."""
-    return "valid" if name == "dev" else name
-
-
 def split(corpus: Corpus, name: str) -> SplitFiles:
     """The split called `name`: one of the corpus's own, or any further pair of files beside its test set.
 
     Raises UserError where there are no such files.
     """
-    if role(name) in corpus.splits:
-        return corpus.splits[role(name)]
+    if splits.in_files(name) in corpus.splits:
+        return corpus.splits[splits.in_files(name)]
     if Path(name).name != name:
         raise UserError(f"split {name!r}: give the name of a split, not a path.")
     folder = corpus.splits["test"].source.parent
@@ -123,13 +118,13 @@ def _open_files(
     name: str, folder: Path, names: Mapping[str, str], source: str, target: str, cache_dir: Path
 ) -> Corpus:
     measure = partial(seen.once, _measure, memory=cache_dir / "seen")
-    splits = {
-        role: _measure_pair(*_find_pair(folder, file, source, target), measure)
-        for role, file in names.items()
+    found = {
+        split: _measure_pair(*_find_pair(folder, file, source, target), measure)
+        for split, file in names.items()
     }
-    digests = [splits[role].digest for role in ("train", "valid", "test")]
+    digests = [found[split].digest for split in splits.CORPUS]
     digest = hashlib.sha256("\n".join(digests).encode()).hexdigest()
-    return Corpus(name, source, target, splits, digest)
+    return Corpus(name, source, target, found, digest)
 
 
 def _find_pair(folder: Path, name: str, source: str, target: str) -> tuple[Path, Path]:
@@ -207,10 +202,9 @@ def _open_hub(config: schema.HubData, cache_dir: Path) -> Corpus:
     from xformer.data import hub
 
     label = f"{config.name}-{config.source}-{config.target}"
-    splits = {role: role for role in hub.SPLITS}
-    return _open_files(
-        _safe(label), hub.fetch(config, cache_dir), splits, config.source, config.target, cache_dir
-    )
+    names = {split: split for split in splits.CORPUS}
+    folder = hub.fetch(config, cache_dir)
+    return _open_files(_safe(label), folder, names, config.source, config.target, cache_dir)
 
 
 # --- the built-in language -------------------------------------------------------------------
@@ -234,8 +228,8 @@ def _open_grammar(config: schema.GrammarData, cache_dir: Path) -> Corpus:
         write_json(work / _MANIFEST, {file: cache.file_digest(work / file) for file in files})
 
     cache.build_once(folder, partial(_is_complete, memory=cache_dir / "seen"), build)
-    splits = {role: role for role in ("train", "valid", "test", "long")}
-    return _open_files("grammar", folder, splits, source, target, cache_dir)
+    names = {split: split for split in (*splits.CORPUS, "long")}
+    return _open_files("grammar", folder, names, source, target, cache_dir)
 
 
 def _is_complete(folder: Path, memory: Path) -> bool:

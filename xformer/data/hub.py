@@ -18,12 +18,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from xformer.config import schema
+from xformer.config import schema, splits
 from xformer.data import cache
 from xformer.errors import UserError
 from xformer.files import read_json, write_json
 
-SPLITS = ("train", "valid", "test")
 _NOTES = "fetched.json"
 
 _log = logging.getLogger(__name__)
@@ -67,7 +66,7 @@ def _build(work: Path, config: schema.HubData) -> None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # read when the library is loaded
     commit = _commit(config)
     _log.info("%s: fetching %s, commit %s", config.name, config.repository, commit)
-    lines = {role: _write(work, role, config, commit) for role in SPLITS}
+    lines = {role: _write(work, role, config, commit) for role in splits.CORPUS}
     sizes = {file.name: file.stat().st_size for file in sorted(work.iterdir())}
     notes = {"repository": config.repository, "subset": config.subset, "commit": commit}
     write_json(work / _NOTES, notes | {"lines": lines, "bytes": sizes})

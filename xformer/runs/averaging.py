@@ -16,7 +16,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from xformer.config import schema
+from xformer.config import schema, splits
 from xformer.data.prepare import prepare
 from xformer.errors import UserError
 from xformer.files import read_json, write_atomic, write_json, written
@@ -153,7 +153,7 @@ def _scores(trained: Trained) -> dict[str, Evaluation]:
     prepared = prepare(trained.config)
     same_tokenizer(trained, prepared)
     scored = {}
-    for name, split in (("dev", "valid"), ("test", "test")):
+    for name, split in splits.SCORED.items():
         with tqdm(desc=f"translate {split}", unit=" lines", leave=False, disable=None) as bar:
             scored[name] = score_split(trained, prepared, split, bar.update)
     return scored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from xformer.config import schema
+from xformer.config import schema, splits
 from xformer.data.prepare import Prepared, prepare
 from xformer.errors import Stopped, UserError
 from xformer.files import write_json
@@ -80,11 +80,11 @@ def _score(
 ) -> None:
     trained = load(folder, device=training_device(folder.config().trainer))
     scored: dict[str, Evaluation] = {}
-    for name, split in (("dev", "valid"), ("test", "test")):
+    for name, split in splits.SCORED.items():
         reporter.write(phase=f"scoring {name}", updates=outcome.updates)
         scored[name] = score_split(trained, prepared, split, lambda _: stop.check())
     values = result(trained, reporter.status, outcome, prepared, reporter.seconds_spent, scored)
     write_json(folder.result_file, values)
-    data, dev = prepared.evaluation("valid"), scored["dev"]
+    data, dev = prepared.evaluation(splits.SCORED["dev"]), scored["dev"]
     samples = map(Sample, data.source_lines, data.reference_lines, dev.hypotheses)
     tracker.finished(values, pick(list(samples)))

@@ -8,11 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from xformer.config import schema
+from xformer.config import schema, splits
 from xformer.data.prepare import prepare
 from xformer.runs.folder import RunFolder, Status
 from xformer.runs.identity import Identity, decoding_hash, identify
-from xformer.runs.process import SCORED
 from xformer.runs.record import done
 
 Due = Literal["train", "go on", "score", "nothing"]
@@ -54,7 +53,7 @@ def _scored(decode: schema.Decode, folder: RunFolder, result: dict[str, Any]) ->
     if result.get("decoding_hash") == digest:
         return True
     found = folder.evaluation(digest) or {}
-    splits = found.get("splits")
-    if not isinstance(splits, dict) or found.get("update") != result.get("updates"):
+    scores = found.get("splits")
+    if not isinstance(scores, dict) or found.get("update") != result.get("updates"):
         return False
-    return all(isinstance(splits.get(split), dict) for split in SCORED)
+    return all(isinstance(scores.get(split), dict) for split in splits.SCORED.values())

@@ -10,8 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from xformer.config import schema
-from xformer.data.corpus import role
+from xformer.config import schema, splits
 from xformer.data.evaluation_sets import content_name, from_files, joined
 from xformer.data.named_sets import check_named, named_set
 from xformer.data.prepare import EvaluationSet, prepare
@@ -47,7 +46,7 @@ def evaluate(options: argparse.Namespace) -> int:
     folder, digest = trained.folder.evaluations, decoding_hash(decode)
     folder.mkdir(exist_ok=True)
     kept = _Kept(trained, digest, decode)
-    if kept.stale():
+    if kept.read() is None:
         for stale in folder.glob(f"{digest}.*"):
             stale.unlink()
     for each in _test_sets(trained, options):
@@ -91,20 +90,19 @@ class _Kept:
     def path(self) -> Path:
         return self.trained.folder.evaluations / f"{self.digest}.json"
 
-    def stale(self) -> bool:
-        """Whether there are none, damaged ones, or those of weights that the run had before it went on."""
+    def read(self) -> dict[str, Any] | None:
+        """What is kept; None for none, damaged ones, or those of weights that the run has left behind."""
         scores = self.trained.folder.evaluation(self.digest) or {}
-        return not isinstance(scores.get("splits"), dict) or scores.get("update") != self.trained.update
+        of_these_weights = scores.get("update") == self.trained.update
+        return scores if of_these_weights and isinstance(scores.get("splits"), dict) else None
 
     def add(self, split: str, values: dict[str, Any]) -> None:
         """Store the scores of one split beside those of others, those that came meanwhile included."""
-        scores = self.trained.folder.evaluation(self.digest)
-        if scores is None or self.stale():
-            scores = decoding_settings(self.decode) | {
-                "averaged_checkpoints": self.trained.averaged,
-                "update": self.trained.update,
-                "splits": {},
-            }
+        scores = self.read() or decoding_settings(self.decode) | {
+            "averaged_checkpoints": self.trained.averaged,
+            "update": self.trained.update,
+            "splits": {},
+        }
         scores["splits"][split] = values
         write_json(self.path, scores)
 
@@ -155,7 +153,7 @@ def _test_sets(trained: Trained, options: argparse.Namespace) -> Iterator[_TestS
     same_tokenizer(trained, prepared)
     for split in options.split or ["test"]:
         data = joined(tokenizer, prepared.evaluation(split), join)
-        yield _TestSet(role(split) + suffix, data, prepared.longest_source, made=join > 1)
+        yield _TestSet(splits.in_files(split) + suffix, data, prepared.longest_source, made=join > 1)
 
 
 def _further(

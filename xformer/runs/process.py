@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from xformer.config import schema
+from xformer.config import schema, splits
 from xformer.runs.display import Display
 from xformer.runs.folder import RunFolder, note_stop
 from xformer.runs.forked import ask_for_worker
@@ -23,7 +23,6 @@ from xformer.runs.identity import decoding_settings
 from xformer.runs.machine import TUNING, with_package
 from xformer.runs.nodes import ALONE, Node
 
-SCORED = ("valid", "test")  # the splits that a run is scored on, in training and again
 SECONDS_TO_STOP = 30.0
 SECONDS_BETWEEN_LOOKS = 0.2
 # Ctrl-C, a request to end, and what clusters send some time before they end a job.
@@ -111,7 +110,7 @@ def evaluation(folder: Path, config: schema.Config) -> Start:
     values = decoding_settings(config.decode)
     settings = [f"--{name.replace('_', '-')}={value}" for name, value in values.items()]
     command = [sys.executable, "-m", "xformer.cli", "evaluate", str(folder)]
-    return plainly([*command, *settings, *(f"--split={split}" for split in SCORED)])
+    return plainly([*command, *settings, *(f"--split={split}" for split in splits.SCORED.values())])
 
 
 def watch(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from xformer.config import schema
+from xformer.config import schema, splits
 from xformer.scoring.corpus import bleu_of
 from xformer.scoring.counts import counts_file, read_counts
 from xformer.study.records import EvaluationFile, ResultFile, Scores, UnreadableError, read_evaluation
@@ -22,7 +22,6 @@ from xformer.study.table import Row, Summary
 
 _TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "perplexity": "PPL"}
 _LOWER_IS_BETTER = ("ter", "perplexity")
-_FILES = {"dev": "valid"}  # the split's name in data and file names, where it is another
 
 # Changes of decoding by key of `decode.`, in the order of `schema.DECODING`; none for the run's own.
 Decoding = tuple[tuple[str, int | float], ...]
@@ -93,13 +92,13 @@ def counts_of(run: Run, metric: Metric, decoding: Decoding = ()) -> NDArray[np.i
 
 def splits_of(run: Run) -> tuple[str, ...]:
     """Everything that a run was scored on with its own decoding, by name."""
-    own = {split for split in ("dev", "test") if run.result and getattr(run.result, split)}
+    own = {split for split in splits.SCORED if run.result and getattr(run.result, split)}
     return tuple(sorted(own | {split for found in evaluations_of(run) for split in found[0].splits}))
 
 
 def how_to_measure(metric: Metric, decoding: Decoding) -> str:
     """The command that would give the figure."""
-    name, joined, count = _FILES.get(metric.split, metric.split).partition(".join")
+    name, joined, count = splits.in_files(metric.split).partition(".join")
     testset, _, pair = name.partition(".")
     if pair:  # sacrebleu's names, as `xformer evaluate` puts them together
         text = f" --testset {testset} --langpair {pair}"
@@ -112,8 +111,8 @@ def how_to_measure(metric: Metric, decoding: Decoding) -> str:
 
 def measured_of(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, Path] | None:
     """The scores and the file of hypotheses that they are of."""
-    split = _FILES.get(metric.split, metric.split)
-    if not decoding and metric.split in ("dev", "test"):
+    split = splits.in_files(metric.split)
+    if not decoding and metric.split in splits.SCORED:
         own: Scores | None = getattr(run.result, metric.split) if run.result else None
         return (own, run.folder / "hypotheses" / f"{split}.txt") if own else None
     for found, path in evaluations_of(run, decoding):

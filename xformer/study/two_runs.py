@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from xformer.config import schema
+from xformer.config import schema, splits
 from xformer.config.changes import Difference, differences
 from xformer.errors import UserError
 from xformer.runs.folder import RunFolder
@@ -29,7 +29,6 @@ from xformer.study.translations import Output, output_of, scores_of
 SENTENCES = 10
 _PLACES = ("runs_dir", "cache_dir")  # where a run lies is no part of what it is
 _IMPORTED = ("model.", "tokenizer.", "decode.")  # keys of an imported run that are known
-_ALIASES = {"valid": "dev"}
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ def compare_runs(left: Path, right: Path, split: str = "test", sentences: int = 
     or kept no counts of its sentences, and where the two were scored in different ways or against other
     references, so that a difference would say nothing.
     """
-    split = _ALIASES.get(split, split)
+    split = splits.in_results(split)
     runs = _run(left), _run(right)
     configs = RunFolder(left).config(), RunFolder(right).config()
     scored = _scores(runs[0], split), _scores(runs[1], split)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
 
+from xformer.config import splits
 from xformer.study import text
 from xformer.study.claims import Claim, RowReference
 from xformer.study.measured import Measured, row_name
@@ -241,7 +242,7 @@ def _unscored(names: dict[str, str], references: dict[str, RowReference], metric
     commands = dict.fromkeys(
         how_to_measure(metric, references[written].decoding)
         for written in names
-        if references[written].decoding or metric.split not in ("dev", "test")
+        if references[written].decoding or metric.split not in splits.SCORED
     )
     how = f"; {' and '.join(f'`{each}`' for each in commands)} measures it" if commands else ""
     return f"no {metric.title} of {', '.join(names)}{how}"
