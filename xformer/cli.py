@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-from xformer import __version__, streams
+from xformer import __version__, options as takes, streams
 from xformer.errors import UserError
-from xformer.options import add_decoding, add_overrides, add_run, add_threads
 from xformer.wording import counted
 
 EXAMPLES = """\
@@ -58,153 +56,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="xformer",
         description='Reproduce "Attention Is All You Need" row by row and set modern variants against it.',
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=layout,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"xformer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(
-            name, help=summary, description=summary, allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )  # fmt: skip
-        added.set_defaults(run=run)
-        return added
-
-    train = command("train", _train, "train one run, or many (sweeps=NAME, or -m)")
-    train.epilog = EXAMPLES
-    train.add_argument("-m", "--multirun", action="store_true", help="one run for each combination of a,b,c")
-    train.add_argument("-c", "--cfg", choices=["job"], help="print the configuration and train nothing")
-    train.add_argument(
-        "--dry-run", action="store_true", help="print each run, its folder and what it lacks; train nothing"
-    )
-    add_overrides(train)
-
-    inspect = command("inspect", _inspect, "sizes, parameters and cost of a configuration, without training")
-    inspect.add_argument("--json", action="store_true", help="print one JSON object")
-    inspect.add_argument(
-        "--diff", nargs=2, metavar=("A", "B"), help="two experiments, such as table3/base table3/big"
-    )
-    add_overrides(inspect)
-
-    data = command("data", _data, "prepare the corpus only: check, tokenize, encode")
-    add_overrides(data)
-
-    evaluate = command("evaluate", _evaluate, "score a trained run on a split of its corpus, or on any files")
-    add_run(evaluate)
-    evaluate.add_argument(
-        "--split", action="append", metavar="NAME", help="split to score (test); may be given again"
-    )
-    evaluate.add_argument("--input", type=Path, metavar="FILE", help="score this text instead, plain or .gz")
-    evaluate.add_argument("--reference", type=Path, metavar="FILE", help="what --input should become")
-    evaluate.add_argument(
-        "--testset", metavar="NAME", help="score one of sacrebleu's test sets instead, such as wmt14"
-    )
-    evaluate.add_argument("--langpair", metavar="PAIR", help="languages of --testset, such as en-de")
-    evaluate.add_argument(
-        "--join", type=int, metavar="N", default=1, help="make one long sentence of every N lines"
-    )
-    evaluate.add_argument(
-        "--metric", action="append", choices=["comet", "tokenised_bleu"],
-        help="score by this too (docs/decoding.md); may be given again",
-    )  # fmt: skip
-    add_decoding(evaluate)
-
-    translate = command("translate", _translate, "translate lines with a trained run")
-    add_run(translate)
-    translate.add_argument(
-        "--input", type=Path, metavar="FILE", help="plain or .gz; standard input if left out"
-    )
-    translate.add_argument(
-        "--output", type=Path, metavar="FILE", help="plain or .gz; standard output if left out"
-    )
-    translate.add_argument(
-        "--nbest", type=int, metavar="N", default=1, help="N lines for each, its number in front"
-    )
-    translate.add_argument("--scores", action="store_true", help="score and log-probability in front")
-    translate.add_argument("--attention", action="store_true", help="source token of each token, i-j, behind")
-    add_decoding(translate)
-    translate.add_argument("--sample", action="store_true", help="draw tokens instead of searching")
-    translate.add_argument("--temperature", type=float, metavar="T", help="of --sample (1)")
-    translate.add_argument("--top-p", type=float, metavar="P", help="share of probability to draw from (1)")
-    translate.add_argument("--seed", type=int, metavar="N", help="of --sample (1)")
-
-    average = command("average", _average, "the mean of a run's last checkpoints, as a run of its own")
-    add_run(average)
-    average.add_argument("--last", type=int, metavar="N", required=True, help="checkpoints to average")
-    average.add_argument("--out", type=Path, metavar="DIR", help="RUN-averageN if left out")
-    add_threads(average)
-
-    attend = command("attend", _attend, "attention maps of one sentence pair, as page, picture or data")
-    add_run(attend)
-    attend.add_argument("--source", required=True, metavar="TEXT", help="one sentence")
-    attend.add_argument("--target", metavar="TEXT", help="the run's own translation if left out")
-    attend.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help=".html .png .pdf .svg .json or .npz"
-    )
-    attend.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
-    attend.add_argument(
-        "--kind", choices=["encoder", "decoder", "cross", "joint"],
-        help="only these; joint is that of a model with a single stack",
-    )  # fmt: skip
-    attend.add_argument("--layer", type=int, metavar="N", help="only this layer, counted from 1")
-    attend.add_argument("--head", type=int, metavar="N", help="only this head, counted from 1")
-
-    export = command("export", _export, "a trained run in a format that other programs read (docs/export.md)")
-    add_run(export)
-    export.add_argument(
-        "--to", required=True, choices=["safetensors", "marian", "ctranslate2"], help="format"
-    )
-    export.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
-    export.add_argument("--average", type=int, metavar="N", help="average the last N checkpoints")
-
-    fetch = command("import", _import, "a model in Hugging Face's Marian format as a run folder")
-    fetch.add_argument(
-        "model", type=Path, metavar="DIR", help="folder with config.json and model.safetensors"
-    )
-    fetch.add_argument("--out", type=Path, required=True, metavar="RUN", help="run folder to write")
-
-    keep = command("record", _record, "a small file for each finished run, to keep or publish")
-    keep.add_argument("folder", type=Path, metavar="FOLDER", help="folder that holds the runs")
-    keep.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the files")
-
-    compare = command("compare", _compare, "two runs: configuration, scores with paired tests, sentences")
-    compare.add_argument("left", type=Path, metavar="RUN_A", help="run folder")
-    compare.add_argument("right", type=Path, metavar="RUN_B", help="run folder")
-    compare.add_argument("--split", default="test", metavar="NAME", help="split to compare on (test)")
-    compare.add_argument("--json", action="store_true", help="print one JSON object")
-
-    status = command("status", _status, "every run below a folder: state, progress, reason")
-    status.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
-
-    report = command("report", _report, "tables of the runs below a folder, the paper's figures beside them")
-    report.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
-    report.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="folder for the page, Markdown, LaTeX, CSV and pictures",
-    )
-    report.add_argument(
-        "--claims", type=Path, metavar="FILE", help="judge these claims, not the built-in ones"
-    )
-
-    report.add_argument(
-        "--records", type=Path, metavar="DIR", help="records that join the runs, such as a sweep's done_dir"
-    )
-
-    board = command("dashboard", _dashboard, "the report's panels on Weights & Biases, or as a file")
-    board.add_argument("folder", type=Path, metavar="FOLDER", nargs="?", default=Path("runs"))
-    board.add_argument("--project", metavar="NAME", help="that of the runs, or xformer, if left out")
-    board.add_argument("--entity", metavar="NAME", help="team or user; the login's own if left out")
-    board.add_argument(
-        "--out", type=Path, metavar="FILE", help="specification to write (FOLDER/dashboard.json)"
-    )
+    for name, add_options, run, summary in _COMMANDS:
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=summary,
+            epilog=EXAMPLES if name == "train" else None,
+            formatter_class=layout,
+            allow_abbrev=False,
+        )
+        add_options(command)
+        command.set_defaults(run=run)
     return parser
 
 
@@ -288,7 +160,7 @@ def _status(options: argparse.Namespace) -> int:
     from xformer.study.collect import collect
     from xformer.study.status import print_status
 
-    print_status(collect(options.folder), options.folder, streams.console())
+    print_status(collect(options.folder), options.folder, None if options.json else streams.console())
     return 0
 
 
@@ -318,6 +190,25 @@ def _compare(options: argparse.Namespace) -> int:
     from xformer.study.two_runs_view import compare
 
     return compare(options.left, options.right, options.split, options.json)
+
+
+# What each is called, the options it takes, what carries it out, and its line of `xformer --help`.
+_COMMANDS = (
+    ("train", takes.train, _train, "train one run, or many (sweeps=NAME, or -m)"),
+    ("inspect", takes.inspect, _inspect, "sizes, parameters and cost of a configuration, without training"),
+    ("data", takes.data, _data, "prepare the corpus only: check, tokenize, encode"),
+    ("evaluate", takes.evaluate, _evaluate, "score a trained run on a split of its corpus, or on any files"),
+    ("translate", takes.translate, _translate, "translate lines with a trained run"),
+    ("average", takes.average, _average, "the mean of a run's last checkpoints, as a run of its own"),
+    ("attend", takes.attend, _attend, "attention maps of one sentence pair, as page, picture or data"),
+    ("export", takes.export, _export, "a trained run in a format that other programs read (docs/export.md)"),
+    ("import", takes.import_, _import, "a model in Hugging Face's Marian format as a run folder"),
+    ("record", takes.record, _record, "a small file for each finished run, to keep or publish"),
+    ("compare", takes.compare, _compare, "two runs: configuration, scores with paired tests, sentences"),
+    ("status", takes.status, _status, "every run below a folder: state, progress, reason"),
+    ("report", takes.report, _report, "tables of the runs below a folder, the paper's figures beside them"),
+    ("dashboard", takes.dashboard, _dashboard, "the report's panels on Weights & Biases, or as a file"),
+)
 
 
 if __name__ == "__main__":

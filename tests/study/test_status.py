@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import socket
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from tests.study.folders import write_failed, write_run
+from xformer.cli import main
 from xformer.errors import UserError
 from xformer.study.collect import collect
 from xformer.study.status import print_status, status_table
@@ -67,6 +69,20 @@ def test_a_pipe_gets_whole_names_one_line_a_run(tmp_path: Path) -> None:
     print_status(collect(tmp_path), tmp_path, console)
     assert isinstance(console.file, io.StringIO)
     assert line(console.file.getvalue(), folder.name)[0] == f"pitfalls/postnorm_nowarmup/{folder.name}"
+
+
+def test_a_script_gets_every_run_as_plain_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    running = write_run(
+        tmp_path, state="running", updates=1200, updates_planned=6000, started=100.0, updated=9_820.0
+    )
+    write_failed(tmp_path, "modern/rope", reason="no such file")
+    assert main(["status", str(tmp_path), "--json"]) == 0
+    found = {each["experiment"]: each for each in json.loads(capsys.readouterr().out)}
+    assert set(found["table3/base"]) == set(found["modern/rope"])
+    assert found["table3/base"]["folder"] == str(running)
+    assert (found["table3/base"]["updates"], found["table3/base"]["updates_planned"]) == (1200, 6000)
+    assert (found["modern/rope"]["state"], found["modern/rope"]["reason"]) == ("failed", "no such file")
+    assert found["modern/rope"]["updates"] is None
 
 
 def test_a_folder_without_runs_is_told_as_such(tmp_path: Path) -> None:

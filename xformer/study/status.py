@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -19,13 +21,16 @@ _ANY_WIDTH = 10_000
 _STYLES = {"finished": "green", "running": "cyan", "interrupted": "yellow"}
 
 
-def print_status(runs: Sequence[Run], folder: Path, console: Console) -> None:
-    """Print the table; where no terminal bounds it, one line a run, however long.
+def print_status(runs: Sequence[Run], folder: Path, console: Console | None) -> None:
+    """Print the table; where no terminal bounds it, one line a run, however long. Without a console, as JSON.
 
     Raises UserError where there is no run.
     """
     if not runs:
         raise UserError(f"{folder}: holds no runs; `xformer train` makes one")
+    if console is None:
+        print(json.dumps([status_values(run) for run in runs], indent=2))
+        return
     table = status_table(runs)
     if not console.is_terminal:
         unbounded = console.options.update(max_width=_ANY_WIDTH)
@@ -51,6 +56,19 @@ def status_table(runs: Sequence[Run], now: float | None = None) -> Table:
             Text(plain(run.reason)),
         )
     return table
+
+
+def status_values(run: Run) -> dict[str, Any]:
+    """The same as plain values for JSON, None for what is not known; times are in seconds since 1970."""
+    told = ("phase", "updates", "updates_planned", "host", "started", "updated", "ended")
+    return {
+        "folder": str(run.folder),
+        "experiment": run.experiment,
+        "overrides": list(run.overrides),
+        "seed": run.seed,
+        "state": run.state,
+        "reason": run.reason or None,
+    } | {name: getattr(run.status, name, None) for name in told}
 
 
 def _progress(run: Run) -> str:
