@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from tests.system.commands import SMALL, Command
 from xformer.errors import UserError
 from xformer.runs.record import done, record, unpacked
+from xformer.runs.search import objective
 from xformer.study.collect import collect
 from xformer.study.report import build_report
 
@@ -126,6 +128,12 @@ def test_a_sweep_told_of_it_counts_the_run_as_done(records: Path, xformer: Comma
     assert sorted(run.seed for run in joined.runs if run.seed is not None) == [1, 2]
     record(tmp_path / "runs", records)
     assert len(build_report(tmp_path / "runs", records=records).runs) == 2, "none is counted twice"
+
+
+def test_a_search_reads_the_record_of_a_trial_as_it_reads_its_folder(trained: Path, records: Path) -> None:
+    (kept,) = records.glob("*.json")
+    assert objective(str(kept)) == objective(str(trained))
+    assert not math.isnan(objective(str(kept)))
 
 
 def test_a_folder_of_records_that_is_not_there_starts_nothing(xformer: Command, tmp_path: Path) -> None:

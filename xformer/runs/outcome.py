@@ -24,7 +24,7 @@ class Outcome:
     experiment: str
     seed: int
     ending: Ending
-    folder: str | None = None
+    folder: str | None = None  # of the run, or the record that stands for it
     reason: str | None = None
     seconds: float = 0.0
     signal: int | None = None  # that interrupted it

@@ -157,6 +157,16 @@ def done(records: Path) -> dict[tuple[str, str], Path]:
     return {(content.experiment, content.run): path for path, content in _records(records)}
 
 
+def recorded_result(path: Path) -> Any:
+    """What `result.json` said of a recorded run; None for a run that came to none.
+
+    Raises UserError for a damaged record, ValueError where the result is not JSON.
+    """
+    content = _read(path)
+    text = content.files.get("result.json") if content else None
+    return None if text is None else json.loads(text)
+
+
 def _records(folder: Path) -> Iterator[tuple[Path, _Record]]:
     """Records among the files of a folder; others are passed over. Raises UserError for a damaged one."""
     for path in sorted(folder.glob("*.json")):

@@ -17,12 +17,19 @@ from xformer.config.overrides import quote
 from xformer.config.validate import dump
 from xformer.runs.folder import RunFolder
 from xformer.runs.identity import telling
+from xformer.runs.record import recorded_result
 
 
-def objective(folder: str | None) -> float:
-    """Perplexity on the dev set after the last update; NaN, a failed trial to Optuna, where there is none."""
-    result = RunFolder(Path(folder)).result() if folder else None
+def objective(kept: str | None) -> float:
+    """Dev perplexity after the last update of the run in a folder, or in the record that stands for one.
+
+    NaN, a failed trial to Optuna, where there is none.
+    """
+    if kept is None:
+        return math.nan
+    path = Path(kept)
     try:
+        result = recorded_result(path) if path.is_file() else RunFolder(path).result()
         return float(result["dev"]["perplexity"]) if result else math.nan
     except (KeyError, TypeError, ValueError):  # somebody has been at the file
         return math.nan

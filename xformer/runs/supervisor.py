@@ -44,7 +44,7 @@ def supervise(
         return _outcome(config, "wrong", reason=str(error))
     forget_failure(config, overrides)
     if kept := recorded(config, identity):
-        return _outcome(config, "skipped", reason=f"done, see {kept}")
+        return Outcome(config.experiment, config.seed, "skipped", str(kept), "done")
     try:
         if node.number > 0:
             ended = follow(config, folder, node)
