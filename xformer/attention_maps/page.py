@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import base64
 import json
-from importlib import resources
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from xformer.attention_maps.maps import TITLES, AttentionMaps, Grid, cells, labels
 from xformer.attention_maps.values import facts
 from xformer.errors import UserError
-from xformer.pages import policy
+from xformer.pages import filled
 
 LARGEST = 16_000_000  # weights; two bytes each, a third more in base64: 43 MB, about what browsers still open
 _STEPS = 65_535  # of a weight in 16 bits: exact to 1/131,070
@@ -31,16 +31,7 @@ def page(maps: AttentionMaps) -> bytes:
             "shorten the sentences, or write .npz"
         )
     data = facts(maps) | {"grids": [_packed(grid) for grid in maps.grids]}
-    text, style, script = (_part(name) for name in ("page.html", "page.css", "page.js"))
-    for place, content in {
-        "<!--POLICY-->": policy(style, script),
-        "/*STYLE*/": style,
-        "/*SCRIPT*/": script,
-        "/*DATA*/": _inert(data),  # last, so that no text is ever taken for a place
-    }.items():
-        before, _, after = text.partition(place)
-        text = before + content + after
-    return text.encode()
+    return filled("xformer.attention_maps", data=_inert(data)).encode()
 
 
 def _packed(grid: Grid) -> dict[str, Any]:
@@ -60,11 +51,7 @@ def _packed(grid: Grid) -> dict[str, Any]:
     }
 
 
-def _inert(data: Any) -> str:
+def _inert(data: Any) -> Markup:
     """JSON in ASCII without a character that HTML gives a meaning."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False)
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _part(name: str) -> str:
-    return resources.files("xformer.attention_maps").joinpath(name).read_text(encoding="utf-8")
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))

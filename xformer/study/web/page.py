@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from xformer.pages import policy
+from xformer.pages import filled
 from xformer.study.comparison import is_base
 from xformer.study.differing import config_differences
 from xformer.study.findings import Findings
@@ -79,14 +77,9 @@ def report_html(
     findings: Sequence[Findings],
 ) -> str:
     """The page on all tables; `findings` are those of each."""
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_one_line, trim_blocks=False, auto_reload=False
-    )
-    style, script = _part("page.css"), _part("page.js")
-    return environment.from_string(_part("page.html")).render(
-        policy=policy(style, script),
-        style=Markup(style),
-        script=Markup(script),
+    return filled(
+        "xformer.study.web",
+        finalize=_one_line,
         runs=counted(len(runs), "run"),
         verdict=verdict,
         tables=[
@@ -169,7 +162,3 @@ def _each(row: Row, name: str) -> str:
 def _one_line(value: Any) -> Any:
     """Foreign text without what would turn the page's writing around; markup as it is."""
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _part(name: str) -> str:
-    return resources.files("xformer.study.web").joinpath(name).read_text(encoding="utf-8")
