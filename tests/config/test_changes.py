@@ -12,18 +12,16 @@ from omegaconf import OmegaConf
 
 from xformer.config import schema
 from xformer.config.changes import (
-    ABSENT,
-    Difference,
     at_scale,
     base_of,
     covers,
-    differences,
     solved,
     source_of,
     undeclared,
     undeclared_changes,
 )
 from xformer.config.compose import Job, compose, compose_job
+from xformer.config.differences import ABSENT, Difference, differences
 from xformer.config.locations import config_root
 
 FOLDER = config_root() / "experiments"

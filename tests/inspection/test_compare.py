@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.model.configs import BASE, BIG
-from xformer.config.changes import Difference
+from xformer.config.differences import Difference
 from xformer.config.sizes.accounting import parameters
 from xformer.errors import UserError
 from xformer.inspection.compare import compare

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from xformer.config.changes import ABSENT
 from xformer.config.compose import compose_job
+from xformer.config.differences import ABSENT
 from xformer.inspection.deviations import Deviation, deviations, left_open, misdeclared, paper_config
 from xformer.study.paper import paper_rows
 

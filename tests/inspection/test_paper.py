@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from xformer.config.changes import leaves
 from xformer.config.compose import compose
+from xformer.config.differences import leaves
 from xformer.config.validate import known_keys
 from xformer.inspection.paper import Knowledge, Reason, knowledge
 

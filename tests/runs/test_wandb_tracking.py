@@ -124,6 +124,22 @@ def test_who_asks_for_online_alone_is_told_that_it_failed(
         modes(tmp_path, monkeypatch, Server(wandb.errors.CommError("no route")), "tracking.mode=online")
 
 
+@pytest.mark.parametrize("kind", ["wandb", "tensorboard"])
+def test_a_rank_that_only_trains_along_has_no_tracker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setattr(wandb, "init", Server())
+    run = RunFolder(tmp_path)
+    run.freeze(compose([f"tracking={kind}"]))
+    before = sorted(tmp_path.rglob("*"))
+    with tracking(run, Status("running", "id", "row", "custom", 1), first=False) as tracker:
+        tracker.log({"loss": 1.0}, 1)
+        tracker.state = "finished"
+    assert sorted(tmp_path.rglob("*")) == before
+    assert wandb.init.modes == []
+
+
 def test_a_disabled_tracker_takes_what_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "disabled")
     run = RunFolder(tmp_path)

@@ -277,8 +277,9 @@ def test_a_configuration_with_dates_and_odd_keys_is_read_leniently(tmp_path: Pat
     assert only(tmp_path).state == "finished"
 
 
-def test_the_study_loads_neither_torch_nor_lightning() -> None:
-    code = "import sys, xformer.study.report, xformer.study.status; print(*sys.modules)"
+def test_the_study_loads_neither_torch_nor_hydra() -> None:
+    names = ("report", "status", "two_runs_view")
+    code = f"import sys, {', '.join(f'xformer.study.{name}' for name in names)}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "xformer.study.report" in done.stdout.split()
-    assert not {"torch", "lightning"} & set(done.stdout.split())
+    assert not {"torch", "lightning", "hydra"} & set(done.stdout.split())

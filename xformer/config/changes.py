@@ -9,40 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from xformer.config import schema
 from xformer.config.compose import Job, compose_job, from_hydra
+from xformer.config.differences import Difference, differences, spread
 from xformer.config.locations import config_root
-from xformer.config.validate import dump
 
-ABSENT = "–"
-"""Stands for the value of a key that only the other configuration has."""
-
-_LABELS = ("experiment", "changes")  # they name and describe a row and are no part of what is compared
 _REFERENCE = re.compile(r"\$\{\s*(?:(width|depth|updates)\s*:|([^${}:]+)\})")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A resolved key with its value on either side; `ABSENT` where a side has no such key."""
-
-    key: str
-    left: Any
-    right: Any
-
-
-def differences(left: schema.Config, right: schema.Config) -> list[Difference]:
-    """Every resolved key in which two configurations differ, in the schema's order."""
-    ours, theirs = dict(leaves(left)), dict(leaves(right))
-    keys = [*ours, *(key for key in theirs if key not in ours)]
-    found = (Difference(key, ours.get(key, ABSENT), theirs.get(key, ABSENT)) for key in keys)
-    return [each for each in found if each.left != each.right and each.key not in _LABELS]
 
 
 def covers(prefix: str, key: str) -> bool:
@@ -128,19 +105,6 @@ def at_scale(job: Job, scale: str) -> Job:
     return Job(job.overrides, config, written)
 
 
-def leaves(config: schema.Config) -> Iterator[tuple[str, Any]]:
-    """Every resolved key with its plain value, in the schema's order."""
-    yield from _leaves(dump(config))
-
-
-def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
-
-
 def _references(key: str, written: DictConfig) -> Iterator[str]:
     """The full keys that stand in `${…}` in the value of a key, or of any key of a group."""
     parent, _, name = key.rpartition(".")
@@ -150,7 +114,7 @@ def _references(key: str, written: DictConfig) -> Iterator[str]:
     content = OmegaConf.to_container(holder, resolve=False)
     assert isinstance(content, dict)
     value = content[name]
-    leaves = _leaves(value, f"{key}.") if isinstance(value, dict) else iter([(key, value)])
+    leaves = spread(value, f"{key}.") if isinstance(value, dict) else iter([(key, value)])
     for full_key, leaf in leaves:
         for resolver, reference in _REFERENCE.findall(leaf) if isinstance(leaf, str) else ():
             yield f"scale.{resolver}" if resolver else _absolute(reference.strip(), full_key)

@@ -246,7 +246,7 @@ def _explain(error: Exception, config_dir: Path | None = None) -> str:
         return unknown(found[1])
     if "Missing mandatory value" in text and key:
         return f"{key}: is missing; give {key}=VALUE"
-    if found := re.search(r"Could not find '([^']+)'", text):
+    if found := re.search(r"Could not (?:find|load) '([^']+)'", text):
         return _no_such_choice(found[1], config_dir)
     if "args_no_hyphens" in text:
         return "sweeps=wandb: is led by wandb's server; start it with wandb sweep sweeps/wandb.yaml"

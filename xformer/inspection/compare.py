@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from xformer.config import schema
-from xformer.config.changes import Difference, differences
 from xformer.config.compose import compose
+from xformer.config.differences import Difference, differences
 from xformer.config.keys import key_of
 from xformer.config.sizes.accounting import parameters
 from xformer.config.sizes.flops import flops

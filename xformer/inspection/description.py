@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from xformer.config import schema
-from xformer.config.changes import Difference
 from xformer.config.compose import Job
+from xformer.config.differences import Difference
 from xformer.config.sizes.accounting import parameters
 from xformer.config.sizes.flops import SENTENCE, Flops, flops
 from xformer.inspection.blank import blank

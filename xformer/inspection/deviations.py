@@ -9,18 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from xformer.config import schema
-from xformer.config.changes import (
-    ABSENT,
-    Difference,
-    at_scale,
-    base_of,
-    covers,
-    leaves,
-    solved,
-    source_of,
-    undeclared,
-)
+from xformer.config.changes import at_scale, base_of, covers, solved, source_of, undeclared
 from xformer.config.compose import Job, compose_job
+from xformer.config.differences import ABSENT, Difference, leaves
 from xformer.config.keys import key_of
 from xformer.inspection.paper import knowledge
 

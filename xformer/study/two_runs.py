@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from xformer.config import schema, splits
-from xformer.config.changes import Difference, differences
+from xformer.config.differences import Difference, differences
 from xformer.errors import UserError
 from xformer.runs.folder import RunFolder
 from xformer.scoring.counts import REFERENCE_LENGTH
