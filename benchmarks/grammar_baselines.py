@@ -11,21 +11,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import sacrebleu
 
 from xformer.config import schema
+from xformer.config.compose import compose
 from xformer.data.grammar import generate
-
-CORPUS = schema.GrammarData(
-    kind="grammar",
-    seed=1,
-    train_pairs=20_000,
-    valid_pairs=1_000,
-    test_pairs=1_000,
-    long_pairs=200,
-    max_length=128,
-)
 
 
 def learn_dictionary(sources: Sequence[str], targets: Sequence[str], rounds: int = 5) -> dict[str, str]:
@@ -54,7 +46,7 @@ def translate(line: str, dictionary: dict[str, str]) -> str:
 
 
 def main() -> None:
-    corpus = generate(CORPUS)
+    corpus = generate(cast(schema.GrammarData, compose(["data=grammar"]).data))
     dictionary = learn_dictionary(*corpus["train"])
     sources, references = corpus["test"]
     hypotheses = [translate(line, dictionary) for line in sources]
