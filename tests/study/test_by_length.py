@@ -46,3 +46,14 @@ def test_sentences_too_short_for_four_words_in_a_row_are_in_a_group_with_longer_
         (3, 5, pytest.approx(100)),
         (6, 6, pytest.approx(100)),
     ]
+
+
+def test_no_group_is_smaller_than_bleu_can_bear() -> None:
+    lengths = [5] + [7] * 3 + [12] * 196
+    counts = np.zeros((len(lengths), 10), np.int64)
+    counts[:, REFERENCE_LENGTH] = lengths
+    assert by_reference_length(counts) == ()
+    longer = np.zeros((60, 10), np.int64)
+    longer[:, REFERENCE_LENGTH] = 20
+    groups = by_reference_length(np.concatenate([counts, longer]))
+    assert [(each.shortest, each.longest, each.sentences) for each in groups] == [(5, 19, 200), (20, 20, 60)]

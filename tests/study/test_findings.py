@@ -18,6 +18,7 @@ from xformer.study.claims import built_in_claims
 from xformer.study.collect import collect
 from xformer.study.findings import Findings, find
 from xformer.study.paper import paper_rows
+from xformer.study.picture import report_svg
 from xformer.study.report import build_report, write_report
 from xformer.study.table import build_tables
 
@@ -72,7 +73,18 @@ def test_partly_diverged_rows_are_pointed_out(tmp_path: Path) -> None:
     write_run(tmp_path, "table3/base")
     write_run(tmp_path, "modern/rope", 1)
     write_run(tmp_path, "modern/rope", 2, state="diverged")
-    assert "modern/rope: 1 of 2 runs diverged; figures are of the others." in found(tmp_path).notes
+    note = "modern/rope: 1 of 2 diverged; figures are of the others, and flatter it."
+    assert note in found(tmp_path).notes
+
+
+def test_two_rows_that_are_both_the_base_are_named_as_such(tmp_path: Path) -> None:
+    for row_hash in ("aaaaaaaa", "bbbbbbbb"):
+        for seed in (1, 2):
+            write_run(tmp_path, seed=seed, row_hash=row_hash, outcome=result(60.0 + seed))
+    (note,) = (note for note in found(tmp_path).notes if note.startswith("No differences"))
+    assert "different rows that all are table3/base without overrides" in note
+    report = build_report(tmp_path)
+    assert report_svg(report.tables, report.findings) is None
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 160, 200, 300])

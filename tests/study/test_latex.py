@@ -102,6 +102,16 @@ def test_differences_have_intervals_and_marks(tmp_path: Path) -> None:
     assert "one seed, of the row or of the base" in text
 
 
+def test_seeds_deviations_and_runs_that_diverged_are_told(tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        write_run(tmp_path, seed=seed, outcome=result(70.0 + seed / 100))
+        write_run(tmp_path, "table3/A_h1", seed, state="finished" if seed == 3 else "diverged")
+    text = tex(tmp_path)
+    assert r"A\_h1 (2 of 3 diverged)" in text
+    assert r"means of 1 to 3 seeds, $\pm$ their standard deviation" in text
+    assert r"69.0 $\pm$ 0.01" in text
+
+
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
     write_run(tmp_path, "table3/base", overrides=(f"x={HOSTILE}",))
     write_run(tmp_path, "custom", overrides=(f"y={HOSTILE}",))

@@ -32,6 +32,15 @@ def test_every_row_but_the_base_has_a_line(tmp_path: Path) -> None:
     assert "base" not in read
 
 
+def test_a_row_of_which_some_runs_diverged_says_so(tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        write_run(tmp_path, seed=seed, outcome=result(70.0 + seed / 10))
+        write_run(tmp_path, "table3/A_h1", seed, state="finished" if seed == 3 else "diverged")
+    svg = drawn(tmp_path)
+    assert svg is not None
+    assert "A_h1 (2 of 3 diverged)" in texts(svg)
+
+
 def test_without_a_base_or_other_rows_there_is_no_picture(tmp_path: Path) -> None:
     write_run(tmp_path / "no_base", "modern/rope")
     write_run(tmp_path / "base_only", "table3/base")

@@ -82,6 +82,20 @@ def test_a_perplexity_beyond_all_numbers_leaves_its_cells_empty(tmp_path: Path) 
     assert lines["table3/base"]["dev_perplexity"] == "3.0"
 
 
+def test_one_infinite_perplexity_of_three_is_not_left_out_of_the_mean(tmp_path: Path) -> None:
+    for seed, perplexity in ((1, None), (2, None), (3, 2.0)):
+        write_run(tmp_path / "runs", "table3/base", seed, outcome=result(70.0 + seed, 3.0 + seed / 10))
+        write_run(tmp_path / "runs", "modern/rope", seed, outcome=result(60.0 + seed, perplexity))
+    made, _ = report(tmp_path / "runs", tmp_path / "out")
+    (findings,) = made.findings
+    perplexity_of = {each.metric.name: each.differences for each in findings.comparisons}
+    assert "modern/rope" not in perplexity_of["dev_perplexity"]
+    assert "modern/rope" in perplexity_of["test_bleu"]
+    with (tmp_path / "out" / "report.csv").open() as file:
+        lines = {line["experiment"]: line for line in csv.DictReader(file)}
+    assert lines["modern/rope"]["dev_perplexity"] == "NA"
+
+
 def test_one_seed_a_row_concludes_nothing_about_noise(tmp_path: Path) -> None:
     write_run(tmp_path, "table3/base")
     write_run(tmp_path, "table3/big")

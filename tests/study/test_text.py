@@ -117,6 +117,21 @@ def test_differences_have_a_sign_and_true_minus() -> None:
     assert text.correlation(-0.125) == "−0.12"
 
 
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.05, "0.050"), (0.0497, "0.050"), (0.0504, "0.0504"), (0.05000001, "0.05000001"), (0.0996, "0.100")],
+)
+def test_a_p_value_is_written_on_its_side_of_five_per_cent(value: float, written: str) -> None:
+    assert text.p_value(value) == written
+
+
+@pytest.mark.parametrize(
+    ("deviation", "written"), [(0.04, "0.04"), (0.3, "0.3"), (0.0, "0.0"), (0.00021, "0.0002"), (2.34, "2.3")]
+)
+def test_a_standard_deviation_is_not_rounded_to_none(deviation: float, written: str) -> None:
+    assert text.spread(deviation, text.bleu) == written
+
+
 def test_a_p_value_is_never_zero() -> None:
     written = [text.p_value(p) for p in (0.0, 0.00099, 0.001, 0.0421, 0.123, 1.0)]
     assert written == ["<0.001", "<0.001", "0.001", "0.042", "0.12", "1.00"]

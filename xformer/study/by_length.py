@@ -36,12 +36,24 @@ def by_reference_length(counts_N10: NDArray[np.int64]) -> tuple[LengthGroup, ...
     groups = min(GROUPS, len(lengths) // LEAST)
     if groups < 2:
         return ()
-    starts = np.unique(np.quantile(lengths, np.arange(groups) / groups, method="lower"))
+    starts = np.unique(np.quantile(lengths, np.arange(groups) / groups, method="lower").astype(np.int64))
     # A group without any sentence of four words has no matches of four: its BLEU would be zero.
-    starts = starts[(starts == starts[0]) | (starts > NGRAM_ORDER)]
+    starts = _wide_enough(starts[(starts == starts[0]) | (starts > NGRAM_ORDER)], lengths)
+    if len(starts) < 2:
+        return ()
     ends = [*(starts[1:] - 1), lengths.max()]
     inside = [(lengths >= start) & (lengths <= end) for start, end in zip(starts, ends, strict=True)]
     return tuple(
         LengthGroup(int(start), int(end), int(chosen.sum()), bleu_of(counts_N10[chosen].sum(axis=0)))
         for start, end, chosen in zip(starts, ends, inside, strict=True)
     )
+
+
+def _wide_enough(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The starts of groups that have `LEAST` sentences each: many of one length make their neighbours few."""
+    kept = [starts[0]]
+    for start in starts[1:]:
+        before, after = ((lengths >= kept[-1]) & (lengths < start)).sum(), (lengths >= start).sum()
+        if min(before, after) >= LEAST:
+            kept.append(start)
+    return np.array(kept)

@@ -166,7 +166,7 @@ def _score(group: str, title: str, rank: int, metric: Metric, write: _Write) -> 
         if summary is None:
             return text.ABSENT
         mean = write(summary.mean)
-        return mean if summary.deviation is None else f"{mean} ± {write(summary.deviation)}"
+        return mean if summary.deviation is None else f"{mean} ± {text.spread(summary.deviation, write)}"
 
     return Column(
         group, title, rank, cell, lambda row: summary.mean if (summary := mean_of(row, metric)) else None

@@ -11,7 +11,7 @@ from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.contrast import Contrast
 from xformer.study.statistics.intervals import Uncertainty, holm
-from xformer.study.statistics.pooled import Inconclusive, Pooled, uneven
+from xformer.study.statistics.pooled import Inconclusive, Pooled
 from xformer.study.statistics.power import smallest_effect
 from xformer.study.table import Row
 from xformer.wording import counted
@@ -39,7 +39,6 @@ class Comparison:
     metric: Metric
     differences: dict[str, Difference]
     pooled: Pooled | Inconclusive
-    uneven: str | None = None
 
     def of(self, row: Row) -> Difference | None:
         """The difference of a row; None for the base and for rows without scores."""
@@ -74,10 +73,10 @@ class Comparison:
             each.contrast.uncertainty.sentences is None for each in self.differences.values()
         ):
             yield f"{title}: where runs kept no counts of their sentences, the interval is the seeds' alone."
-        if self.uneven:
+        for name, spread in self.pooled.apart.items():
             yield (
-                f"{title}: rows vary unequally with the seed, {self.uneven} the most; the common standard "
-                "deviation is too small for it and too large for others."
+                f"{title}: {name} varies more with the seed than the others do (standard deviation "
+                f"{spread.deviation:.2g}); it is judged by its own spread, and they without it."
             )
 
     def _visible(self) -> str:
@@ -85,7 +84,7 @@ class Comparison:
         known = [each.sentences for each in errors if each.sentences is not None]
         typical = Uncertainty(
             median(each.seeds for each in errors),
-            errors[0].degrees_of_freedom,
+            median(each.degrees_of_freedom for each in errors),
             median(known) if known else None,
         )
         one, all_of_them = smallest_effect(typical), smallest_effect(typical, alpha=0.05 / len(errors))
@@ -115,5 +114,4 @@ def compare(measured: Measured) -> Comparison:
             )
         },
         pooled,
-        uneven({name: sample.scores for name, sample in samples.items()}),
     )

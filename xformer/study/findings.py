@@ -9,14 +9,13 @@ from functools import cache
 from xformer.config.schema import BASE
 from xformer.study import text
 from xformer.study.claims import Claim
-from xformer.study.comparison import Comparison, compare
+from xformer.study.comparison import Comparison, compare, is_base
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.agreement import Agreement, spearman
 from xformer.study.statistics.pooled import Inconclusive
 from xformer.study.table import Table
 from xformer.study.verdicts import Verdict, judge
-from xformer.wording import counted
 
 # Those of the tables come first; the CSV has them all.
 COMPARED = (
@@ -65,7 +64,7 @@ def find(table: Table, claims: Sequence[Claim]) -> Findings:
     found = Findings(comparisons, (), judge(claims, table.rows, measured))
     several = sum(bool(row.finished) for row in table.rows) > 1
     agreements = tuple(_agreements(table, measured)) if several else ()
-    notes = (*_baseless(measured), *_legend(found), *agreements, *_diverged(table)) if several else ()
+    notes = (*_baseless(table, measured), *_legend(found), *agreements, *_diverged(table)) if several else ()
     return Findings(comparisons, notes, found.verdicts, agreements)
 
 
@@ -73,8 +72,9 @@ def _legend(found: Findings) -> list[str]:
     lines = []
     if found.shown:
         lines.append(
-            f"Differences are from {BASE.removeprefix('table3/')}, ± half a 95 % interval for other "
-            "seeds and other sentences; p is adjusted (Holm) for all rows of the table (docs/statistics.md)."
+            f"Differences are from {BASE.removeprefix('table3/')}, ± half a 95 % interval: for other seeds "
+            "and, of BLEU, other sentences; p is adjusted (Holm) for all rows of the table "
+            "(docs/statistics.md)."
         )
         if any(each.one_seed for shown in found.shown for each in shown.differences.values()):
             lines.append(
@@ -88,10 +88,15 @@ def _legend(found: Findings) -> list[str]:
     return lines + [note for each in shown for note in each.notes]
 
 
-def _baseless(measured: Callable[[Metric], Measured]) -> list[str]:
-    """Why no row is compared: differences are from one row, which was not trained."""
+def _baseless(table: Table, measured: Callable[[Metric], Measured]) -> list[str]:
+    """Why no row is compared: differences are from one row, which was not trained, or trained as two."""
     if any(BASE in measured(metric).samples for metric in SHOWN):
         return []
+    if several := [row.label for row in table.rows if is_base(row) and row.finished]:
+        return [
+            f"No differences: {', '.join(several)} are different rows that all are {BASE} without overrides, "
+            "and hence no picture of them either. Report them from folders of their own."
+        ]
     return [
         f"No differences: they would be from {BASE} without overrides, which has no scores here; hence no "
         "picture of them either. Train it along, or compare other rows by a claim (xformer report --claims "
@@ -121,12 +126,8 @@ def _agreements(table: Table, measured: Callable[[Metric], Measured]) -> list[st
 
 def _diverged(table: Table) -> list[str]:
     """Rows of which some seeds diverged: what is left of them looks better than the row is."""
-    lines = []
-    for row in table.rows:
-        lost = sum(run.state == "diverged" for run in row.runs)
-        if lost and row.finished:
-            lines.append(
-                f"{row.label}: {lost} of {counted(lost + len(row.finished), 'run')} diverged; "
-                "figures are of the others."
-            )
-    return lines
+    return [
+        f"{row.label}: {row.partly_diverged}; figures are of the others, and flatter it."
+        for row in table.rows
+        if row.partly_diverged
+    ]

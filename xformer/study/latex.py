@@ -71,11 +71,10 @@ def _paper_table(table: Table) -> str:
         if letter and lines:
             lines.append(r"\midrule")
         lines.append(
-            _line(
-                [latex(letter or ""), latex(row.label), *_sizes(row, base), *_measured(row), *_printed(row)]
-            )
+            _line([latex(letter or ""), _label(row), *_sizes(row, base), *_measured(row), *_printed(row)])
         )
-    caption = f"Rows of Table 3 of Vaswani et al. (2017), as measured and as printed. {_setting(table)}"
+    caption = "Rows of Table 3 of Vaswani et al. (2017), as measured and as printed"
+    caption += f"{_seeds(table.paper_block)}. {_setting(table)}"
     columns = "ll" + "c" * sizes + "r" * (_MEASURED + _PRINTED)
     return _table(caption, columns, [above, rules, _line(headings)], lines)
 
@@ -88,7 +87,7 @@ def _other_table(table: Table, findings: Findings | None) -> str:
         headings += [latex(f"Δ {each.metric.title}"), "$p$"]
     lines = []
     for row in table.other_block:
-        cells = [latex(row.label), *_measured(row)]
+        cells = [_label(row), *_measured(row)]
         for each in compared:
             found = each.of(row)
             if found is None:
@@ -99,12 +98,25 @@ def _other_table(table: Table, findings: Findings | None) -> str:
             mark = "†" if found.one_seed else ""
             cells += [latex(f"{value} ± {half}{mark}"), latex(text.p_value(found.p_holm))]
         lines.append(_line(cells))
-    caption = "Other experiments"
+    caption = f"Other experiments{_seeds(table.other_block)}"
     if compared:
-        caption += "; differences are from the base, with 95 % intervals, p adjusted (Holm)"
+        caption += "; differences are from the base, ± half a 95 % interval, p adjusted (Holm)"
         if any(each.one_seed for comparison in compared for each in comparison.differences.values()):
             caption += "; † one seed, of the row or of the base"
     return _table(f"{caption}. {_setting(table)}", "l" + "r" * (len(headings) - 1), [_line(headings)], lines)
+
+
+def _label(row: Row) -> str:
+    return latex(f"{row.label} ({row.partly_diverged})" if row.partly_diverged else row.label)
+
+
+def _seeds(rows: Sequence[Row]) -> str:
+    """What stands behind a mean, where any row has several seeds."""
+    counts = sorted({len(row.finished) for row in rows if row.finished})
+    if not counts or counts[-1] == 1:
+        return ""
+    several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    return f"; measured scores are means of {several} seeds, ± their standard deviation"
 
 
 def _letter(row: Row, above: Sequence[Row]) -> str | None:
@@ -146,7 +158,7 @@ def _spread(row: Row, metric: Metric, write: Callable[[float], str]) -> str:
     if found is None:
         return _ABSENT
     mean = write(found.mean)
-    return latex(mean if found.deviation is None else f"{mean} ± {write(found.deviation)}")
+    return latex(mean if found.deviation is None else f"{mean} ± {text.spread(found.deviation, write)}")
 
 
 def _printed(row: Row) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xformer.scoring.counts import REFERENCE_LENGTH
-from xformer.study.metric import Decoding, Metric, counts_of, value_of
+from xformer.study.metric import Decoding, Metric, beyond_numbers, counts_of, value_of
 from xformer.study.run import Run
 from xformer.study.statistics.bootstrap import resampled_bleu
 from xformer.study.statistics.contrast import Contrast, Sample, contrast, matched
@@ -41,7 +41,7 @@ class Measured:
     @cached_property
     def pooled(self) -> Pooled | Inconclusive:
         """The variance between seeds, over all repeated rows of the table."""
-        return pool(self._values(runs) for runs in self._runs.values())
+        return pool({name: self._values(runs) for name, runs in self._runs.items()})
 
     def contrast(self, weights: Mapping[str, float]) -> Contrast | Inconclusive:
         """Σ weight · mean of rows that are in `samples`."""
@@ -67,6 +67,9 @@ class Measured:
         return Sample(self._values(runs, decoding), _mean([resampled.get(id(run)) for run in runs]))
 
     def _scored(self, row: Row) -> list[Run]:
+        """The runs that have the figure; none where one was scored and it is beyond all numbers."""
+        if any(beyond_numbers(run, self.metric) for run in row.finished):
+            return []
         return [run for run in row.finished if value_of(run, self.metric) is not None]
 
     def _values(self, runs: Sequence[Run], decoding: Decoding = ()) -> NDArray[np.float64]:

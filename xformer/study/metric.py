@@ -65,8 +65,19 @@ def value_of(run: Run, metric: Metric, decoding: Decoding = ()) -> float | None:
     return value
 
 
+def beyond_numbers(run: Run, metric: Metric) -> bool:
+    """Whether a run was scored and has no such figure: an infinite perplexity, which JSON cannot say.
+
+    To leave such a run out of a mean would count the worst of all outcomes as the best.
+    """
+    found = measured_of(run, metric, ())
+    return metric.score == "perplexity" and found is not None and found[0].perplexity is None
+
+
 def mean_of(row: Row, metric: Metric) -> Summary | None:
-    """The mean over a row's seeds, of dev or test; None where no finished run has the figure."""
+    """The mean over a row's seeds, of dev or test; None where no run has the figure, or one's is infinite."""
+    if any(beyond_numbers(run, metric) for run in row.finished):
+        return None
 
     def figure(result: ResultFile) -> float | None:
         scores: Scores | None = getattr(result, metric.split)

@@ -57,9 +57,10 @@ def _figure(panels: Sequence[tuple[Table, Comparison, Sequence[_Line]]]) -> Figu
 
 
 def _lines(table: Table, comparison: Comparison) -> list[_Line]:
-    base = next((row for row in table.rows if is_base(row) and row.finished), None)
-    if base is None or (level := base.over_seeds(_test_bleu)) is None:
+    bases = [row for row in table.rows if is_base(row) and row.finished]
+    if len(bases) != 1 or (level := bases[0].over_seeds(_test_bleu)) is None:
         return []
+    (base,) = bases
     found = []
     for row in table.rows:
         summary = row.over_seeds(_test_bleu)
@@ -68,7 +69,9 @@ def _lines(table: Table, comparison: Comparison) -> list[_Line]:
         difference = comparison.of(row)
         paper = row.paper.dev_bleu - base.paper.dev_bleu if row.paper and base.paper else None
         half = difference.contrast.uncertainty.half() if difference else None
-        found.append(_Line(shortened(row.label, _LONGEST), summary.mean - level.mean, half, paper))
+        lost = f" ({row.partly_diverged})" if row.partly_diverged else ""
+        label = shortened(row.label, _LONGEST) + lost
+        found.append(_Line(label, summary.mean - level.mean, half, paper))
     return found
 
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 from xformer.study.findings import Findings
+from xformer.study.metric import Metric, mean_of
 from xformer.study.paper import PaperRow
-from xformer.study.records import ConfigFile, ResultFile, Scores
+from xformer.study.records import ConfigFile
 from xformer.study.run import Run
-from xformer.study.table import Row, Table
+from xformer.study.table import Row, Summary, Table
 from xformer.study.text import plain
 
 # What pandas and R both read as a value that is not there; never an empty cell or a zero.
@@ -86,9 +87,9 @@ def _row(row: Row) -> dict[str, Cell]:
         "parameters_closed_form": row.figure(lambda result: result.parameters_closed_form),
         "parameters": row.figure(lambda result: result.parameters),
         "flops_per_token": row.figure(lambda result: result.flops_per_token),
-        **_spread(row, "train_tokens_per_second", lambda result: result.train_tokens_per_second),
-        **_spread(row, "peak_memory_bytes", lambda result: result.peak_memory_bytes),
-        **_spread(row, "wall_seconds", lambda result: result.wall_seconds),
+        **_cost(row, "train_tokens_per_second"),
+        **_cost(row, "peak_memory_bytes"),
+        **_cost(row, "wall_seconds"),
     }
 
 
@@ -112,22 +113,17 @@ def _differences(row: Row, findings: Findings | None) -> dict[str, Cell]:
 
 
 def _split(row: Row, split: str) -> dict[str, Cell]:
-    def score(name: str) -> Callable[[ResultFile], float | None]:
-        def figure(result: ResultFile) -> float | None:
-            scores: Scores | None = getattr(result, split)
-            value: float | None = getattr(scores, name) if scores else None
-            return value
-
-        return figure
-
     cells: dict[str, Cell] = {}
     for name in ("perplexity", "bleu", "chrf", "ter"):
-        cells |= _spread(row, f"{split}_{name}", score(name))
+        cells |= _spread(f"{split}_{name}", mean_of(row, Metric(split, name)))
     return cells
 
 
-def _spread(row: Row, name: str, figure: Callable[[ResultFile], float | None]) -> dict[str, Cell]:
-    summary = row.over_seeds(figure)
+def _cost(row: Row, name: str) -> dict[str, Cell]:
+    return _spread(name, row.over_seeds(lambda result: getattr(result, name)))
+
+
+def _spread(name: str, summary: Summary | None) -> dict[str, Cell]:
     if summary is None:
         return {name: None, f"{name}_sd": None}
     return {name: summary.mean, f"{name}_sd": summary.deviation}

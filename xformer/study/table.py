@@ -82,6 +82,12 @@ class Row:
             return f"running {status.updates}/{status.updates_planned}"
         return run.state
 
+    @property
+    def partly_diverged(self) -> str:
+        """`2 of 3 diverged`, where others finished, whose figures flatter the row; else empty."""
+        lost = sum(run.state == "diverged" for run in self.runs)
+        return f"{lost} of {lost + len(self.finished)} diverged" if lost and self.finished else ""
+
     def over_seeds(self, figure: Callable[[ResultFile], float | None]) -> Summary | None:
         """Summarise a figure of the finished runs; None without one."""
         values = [value for run in self.finished if run.result and (value := figure(run.result)) is not None]

@@ -115,11 +115,21 @@ def hundredths(value: float) -> str:
     return f"{value:.1g}" if 0 < value < 0.005 else perplexity(value)
 
 
+def spread(deviation: float, write: Callable[[float], str]) -> str:
+    """A standard deviation written as its mean is, and one digit of what that would not show."""
+    written = write(deviation)
+    shown = deviation == 0 or any(character in "123456789" for character in written)
+    return written if shown else f"{deviation:.1g}"
+
+
 def p_value(value: float) -> str:
-    """Three decimals where it matters, and never zero: `0.042`, `<0.001`."""
+    """Three decimals where it matters, never zero, and on the side of 0.05 where it is: `0.042`, `<0.001`."""
     if value < 0.001:
         return "<0.001"
-    return f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+    if value >= 0.1:
+        return f"{value:.2f}"
+    digits = next(n for n in range(3, 20) if (round(value, n) <= 0.05) == (value <= 0.05))
+    return f"{value:.{digits}f}"
 
 
 def correlation(value: float) -> str:

@@ -1,14 +1,16 @@
 """From claims and a table of rows to verdicts: supported, contradicted, within noise, or not run.
 
 All tests of a file of claims that could be run on a table are one family for Holm's correction, so the
-chance that any of its verdicts is a false alarm is at most 5 %. One p-value enters for each test, that of
-the answer its figures speak for. A row all of whose runs diverged, two at least, is worse than any other.
+chance that any of these verdicts is a false alarm is at most 5 %. One p-value enters for each test, that of
+the answer its figures speak for. Two kinds of row are judged by counting instead: one all of whose runs
+diverged, two at least, is worse than one that trained as often without; and what is left of a row of which
+some runs diverged never speaks in its favour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Literal
 
@@ -17,9 +19,9 @@ from xformer.study import text
 from xformer.study.claims import Claim, RowReference
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric, how_to_measure
-from xformer.study.question import Above, Question
+from xformer.study.question import Above, Question, Within
 from xformer.study.run import Run
-from xformer.study.statistics.contrast import Contrast
+from xformer.study.statistics.contrast import Contrast, welch
 from xformer.study.statistics.intervals import ALPHA, holm
 from xformer.study.statistics.pooled import Inconclusive
 from xformer.study.statistics.power import MOST_SEEDS, Design, seeds_needed
@@ -66,6 +68,22 @@ class _Measurement:
     contrast: Contrast
     label: str
     design: Design
+    diverged: Mapping[str, str] = field(default_factory=dict)  # `1 of 3 diverged` by row, where some did
+    apart: tuple[str, ...] = ()  # rows that are judged by their own spread
+
+    def flattered(self) -> bool:
+        """Whether what diverged may be the reason for the answer: the runs left look better than the row."""
+        favours = self.question.answer(self.contrast).favours
+        if isinstance(self.question, Within):
+            better = self.question.sign * self.contrast.value > 0
+            return any(favours or better == (self.question.weights[row] > 0) for row in self.diverged)
+        return any(favours == (self.question.weights[row] > 0) for row in self.diverged)
+
+    def remarks(self) -> str:
+        """What a reader has to know beside the figures."""
+        said = [f"of {row} {lost}, which its figures leave out" for row, lost in self.diverged.items()]
+        said += [f"{name} counts by its own spread, which is wider than the others'" for name in self.apart]
+        return "".join(f"; {each}" for each in said)
 
 
 class _Unmeasured(Exception):
@@ -109,7 +127,10 @@ def _finding(measured: _Measurement, favours: bool, p_holm: float, family: int) 
     metric, contrast = measured.metric, measured.contrast
     write = text.hundredths
     seen = f"{measured.label}: {text.signed(contrast.value, write)} ± {write(contrast.uncertainty.half())} "
-    seen += f"{metric.title}{measured.question.limit} (p {text.p_value(p_holm)})"
+    alone = ", for other seeds alone" if contrast.uncertainty.sentences is None else ""
+    seen += f"{metric.title}{measured.question.limit} (p {text.p_value(p_holm)}{alone}){measured.remarks()}"
+    if p_holm <= ALPHA and measured.flattered():
+        return Finding("within noise", seen, p_holm)
     if p_holm <= ALPHA:
         return Finding("supported" if favours else "contradicted", seen, p_holm)
     # At the strictest step of Holm, and if the truth is what was measured.
@@ -161,7 +182,13 @@ class _Bench:
             about = f"{label}: " if matched else ""  # of all rows alike, so that a claim says it once
             advice = f"; {found.advice}" if found.advice else ""
             raise _Unmeasured("within noise", f"{about}{found.reason}{advice}")
-        return _Measurement(metric, question, found, label, _design(question, found, measured, matched))
+        design = _design(question, found, measured, names, matched)
+        if matched:  # of the same runs, whichever these are
+            return _Measurement(metric, question, found, label, design)
+        apart = () if isinstance(measured.pooled, Inconclusive) else measured.pooled.apart
+        lost = {written: row.partly_diverged for written, row in rows.items() if row and row.partly_diverged}
+        wide = tuple(written for written, name in names.items() if name in apart)
+        return _Measurement(metric, question, found, label, design, lost, wide)
 
     def _find(self, reference: RowReference) -> Row | None:
         """The row; None where it is not in the table."""
@@ -177,13 +204,20 @@ class _Bench:
         return found[0] if found else None
 
 
-def _design(question: Question, found: Contrast, measured: Measured, matched: bool) -> Design:
+def _design(
+    question: Question, found: Contrast, measured: Measured, names: dict[str, str], matched: bool
+) -> Design:
     error = found.uncertainty
-    if matched:  # one difference a seed
+    if matched or isinstance(measured.pooled, Inconclusive):  # one difference a seed
         return Design(error.seeds * sqrt(error.degrees_of_freedom + 1), 1, error.sentences, spread=1.0)
-    spread = sqrt(sum(weight**2 for weight in question.weights.values()))
-    deviation = 0.0 if isinstance(measured.pooled, Inconclusive) else measured.pooled.deviation
-    return Design(deviation, len(measured.samples), error.sentences, spread)
+    # As if all rows had two seeds, and so one degree of freedom each.
+    apart = {name: replace(spread, degrees_of_freedom=1) for name, spread in measured.pooled.apart.items()}
+    common = len(measured.samples) - len(apart)
+    squares = {names[written]: weight**2 for written, weight in question.weights.items()}
+    pooled = replace(measured.pooled, degrees_of_freedom=common, apart=apart)
+    variance, degrees = welch(squares, pooled)
+    spread = sqrt(sum(squares.values()))
+    return Design(sqrt(variance) / spread, degrees, error.sentences, spread)
 
 
 def _all_run(rows: dict[str, Row | None]) -> None:
@@ -223,6 +257,10 @@ def _diverged(question: Question, rows: dict[str, Row | None]) -> None:
     if too := sum(run.state == "diverged" for run in others):
         raise _Unmeasured(
             "within noise", f"{told}, the other row with {too} of {counted(len(others), 'seed')}"
+        )
+    if len({run.seed for run in others}) < 2:
+        raise _Unmeasured(
+            "within noise", f"{told}; a second seed of the other row would show whether that is chance"
         )
     worse_diverged = isinstance(question, Above) and question.weights[lost[0]] < 0
     raise _Unmeasured("supported" if worse_diverged else "contradicted", f"{told}, the other row with none")

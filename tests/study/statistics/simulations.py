@@ -20,7 +20,7 @@ from scipy import stats
 
 from xformer.study.statistics.contrast import Sample, contrast
 from xformer.study.statistics.intervals import Uncertainty, holm, p_equivalent
-from xformer.study.statistics.pooled import Pooled, pool
+from xformer.study.statistics.pooled import UNEVEN, Pooled, pool
 from xformer.study.statistics.power import power
 
 TRIALS, DEVIATION = 10_000, 0.3
@@ -35,12 +35,13 @@ class Studies:
 
     @classmethod
     def draw(cls, rows: int, seeds: int, effects: dict[int, float] | None = None, single: int = 0,
-             seed: int = 1) -> Studies:  # fmt: skip
-        """Normal scores around 60 with the same deviation in all rows."""
+             seed: int = 1, wild: float = 1.0) -> Studies:  # fmt: skip
+        """Normal scores around 60 with the same deviation in all rows, the last one's `wild` times that."""
         means_R = np.full(rows, 60.0)
         for row, effect in (effects or {}).items():
             means_R[row] += effect
         noise_TRS = np.random.default_rng(seed).normal(0, DEVIATION, (TRIALS, rows, seeds))
+        noise_TRS[:, -1] *= wild
         return cls(means_R[:, None] + noise_TRS, single)
 
     @property
@@ -51,13 +52,29 @@ class Studies:
 
     def p_values(self) -> np.ndarray:
         """Two-sided, of each row but the base against it [T, R - 1]."""
-        repeated_TRS = self.scores_TRS[:, : len(self.seeds_R) - self.single]
-        degrees = int((self.seeds_R - 1).sum())
-        variance_T = repeated_TRS.var(axis=2, ddof=1).mean(axis=1)
+        repeated = len(self.seeds_R) - self.single
+        seeds = self.scores_TRS.shape[2]
+        own_TR = np.zeros(self.scores_TRS.shape[:2])
+        own_TR[:, :repeated] = self.scores_TRS[:, :repeated].var(axis=2, ddof=1)
+        together_TR = np.tile(np.arange(len(self.seeds_R)) < repeated, (len(own_TR), 1))
+        while (odd_T := _odd_one(own_TR, together_TR, seeds)).any():
+            widest_T = np.where(together_TR, own_TR, -1).argmax(axis=1)
+            together_TR[odd_T, widest_T[odd_T]] = False
+        apart_TR = ~together_TR
+        apart_TR[:, repeated:] = False
+        rows_T = together_TR.sum(axis=1)
+        common_T = np.where(together_TR, own_TR, 0).sum(axis=1) / rows_T
         means_TR = np.where(self.seeds_R == 1, self.scores_TRS[:, :, 0], self.scores_TRS.mean(axis=2))
-        errors_TR = np.sqrt(variance_T[:, None] * (1 / self.seeds_R[1:] + 1 / self.seeds_R[0]))
-        t_TR = np.abs(means_TR[:, 1:] - means_TR[:, :1]) / errors_TR
-        p_TR = 2 * stats.t.sf(t_TR, degrees)
+        # Welch's test, of the variance that rows share and of those that stand apart.
+        shared_TR = np.where(apart_TR, 0, common_T[:, None] / self.seeds_R)
+        alone_TR = np.where(apart_TR, own_TR / self.seeds_R, 0)
+        shared_TR, alone_TR, base_T1 = shared_TR[:, 1:] + shared_TR[:, :1], alone_TR[:, 1:], alone_TR[:, :1]
+        variance_TR = shared_TR + alone_TR + base_T1
+        freedom_TR = variance_TR**2 / (
+            shared_TR**2 / (rows_T * (seeds - 1))[:, None] + (alone_TR**2 + base_T1**2) / (seeds - 1)
+        )
+        t_TR = np.abs(means_TR[:, 1:] - means_TR[:, :1]) / np.sqrt(variance_TR)
+        p_TR = 2 * stats.t.sf(t_TR, freedom_TR)
         for trial in range(20):  # the arrays above do what the package does
             np.testing.assert_allclose(p_TR[trial], self.p_values_of_the_package(trial), rtol=1e-9)
         return p_TR
@@ -67,10 +84,25 @@ class Studies:
         rows = {
             str(row): Sample(scores[: self.seeds_R[row]]) for row, scores in enumerate(self.scores_TRS[trial])
         }
-        pooled = pool(row.scores for row in rows.values())
+        pooled = pool({name: row.scores for name, row in rows.items()})
         assert isinstance(pooled, Pooled)
         found = (contrast({name: 1, "0": -1}, rows, pooled) for name in list(rows)[1:])
         return [each.uncertainty.p_two_sided(each.value) for each in found]
+
+
+def _odd_one(own_TR: np.ndarray, together_TR: np.ndarray, seeds: int) -> np.ndarray:
+    """The studies in which the row that varies most varies more than the others together do [T]."""
+    rows_T = together_TR.sum(axis=1)
+    widest_T = np.where(together_TR, own_TR, -1).max(axis=1)
+    others_T = (np.where(together_TR, own_TR, 0).sum(axis=1) - widest_T) / np.maximum(rows_T - 1, 1)
+    p_T = stats.f.sf(widest_T / others_T, seeds - 1, (seeds - 1) * np.maximum(rows_T - 1, 1))
+    return (p_T < UNEVEN) & (rows_T > 2)
+
+
+def false_alarms_beside(rows: int, seeds: int, wild: float, seed: int = 1) -> tuple[float, float]:
+    """The same beside a row that varies `wild` times as much: of that row, and of all others."""
+    called_TR = Studies.draw(rows, seeds, seed=seed, wild=wild).p_values() <= 0.05
+    return float(called_TR[:, -1].mean()), float(called_TR[:, :-1].mean())
 
 
 def false_alarms(rows: int, seeds: int, single: int = 0, seed: int = 1) -> float:
@@ -153,6 +185,11 @@ def main() -> None:
         shares = [false_alarms(rows, seeds, single, seed) for seed in range(1, 6)]
         extra = f" ({single} of them with one)" if single else ""
         print(f"  {rows} rows, {seeds} seeds{extra}: " + ", ".join(f"{share:.2%}" for share in shares))
+    print("the same beside a row that varies more, 3 seeds: of that row, of the others")
+    for rows in (6, 20):
+        for wild in (2.0, 3.3, 6.7, 17.0):
+            own, others = false_alarms_beside(rows, 3, wild)
+            print(f"  {rows} rows, one of {wild} times the deviation: {own:.1%}, {others:.2%}")
     print("studies with any false alarm: plain, after Holm")
     for rows, seeds in ((6, 3), (20, 3), (20, 5)):
         plain, adjusted = family_false_alarms(rows, seeds)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from xformer.study.statistics.contrast import Contrast, Sample, contrast, matched
-from xformer.study.statistics.pooled import Inconclusive, Pooled
+from xformer.study.statistics.pooled import Inconclusive, Pooled, Spread
 
 POOLED = Pooled(variance=0.09, degrees_of_freedom=12, rows=6)
 
@@ -41,6 +41,16 @@ def test_sentences_are_unknown_where_one_row_lacks_them() -> None:
     assert contrast({"a": 1, "b": -1}, rows, POOLED).uncertainty.sentences is None
 
 
+def test_a_row_that_stands_apart_has_its_own_variance_and_welchs_degrees_of_freedom() -> None:
+    one, other = np.array([60.0, 60.4, 60.1]), np.array([50.0, 61.0, 70.0])
+    own = Spread(float(other.var(ddof=1)), 2)
+    as_one = Pooled(float(one.var(ddof=1)), 2, rows=1, apart={"b": own})
+    found = contrast({"a": 1, "b": -1}, {"a": Sample(one), "b": Sample(other)}, as_one)
+    expected = stats.ttest_ind(one, other, equal_var=False)
+    assert found.uncertainty.p_two_sided(found.value) == pytest.approx(expected.pvalue)
+    assert found.interval == pytest.approx(tuple(expected.confidence_interval(0.95)))
+
+
 PAIR = {"new": 1.0, "old": -1.0}
 
 
@@ -52,6 +62,14 @@ def test_one_set_of_runs_scored_twice_gives_the_paired_t_test() -> None:
     expected = stats.ttest_rel(averaged, plain)
     assert found.uncertainty.p_two_sided(found.value) == pytest.approx(expected.pvalue)
     assert found.interval == pytest.approx(tuple(expected.confidence_interval(0.95)))
+
+
+def test_what_rounding_leaves_of_equal_scorings_is_no_difference() -> None:
+    scores = np.array([60.41163054, 61.04251337, 59.87146534])
+    weights = {"1": -0.3, "2": 0.1, "8": 0.2}
+    assert isinstance(matched(weights, {way: Sample(scores) for way in weights}), Inconclusive)
+    tenth = {"new": Sample(np.array([27.4, 28.1, 31.3])), "old": Sample(np.array([27.3, 28.0, 31.2]))}
+    assert isinstance(matched(PAIR, tenth), Inconclusive)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ ONE, OTHER = np.array([27.9, 28.5, 28.2, 28.3]), np.array([27.1, 27.9, 27.6])
 
 
 def two_groups() -> tuple[float, Uncertainty]:
-    pooled = pool([ONE, OTHER])
+    pooled = pool({"one": ONE, "other": OTHER})
     assert isinstance(pooled, Pooled)
     found = contrast({"one": 1, "other": -1}, {"one": Sample(ONE), "other": Sample(OTHER)}, pooled)
     return found.value, found.uncertainty

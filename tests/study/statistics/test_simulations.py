@@ -18,6 +18,15 @@ def test_rows_with_one_seed_give_no_more_false_alarms(single: int) -> None:
     assert 0.04 < simulations.false_alarms(6, 3, single=single) < 0.06
 
 
+@pytest.mark.parametrize(("wild", "most"), [(2.0, 0.16), (6.7, 0.11), (17.0, 0.07)])
+def test_a_row_that_varies_far_more_is_judged_by_its_own_spread_and_the_others_without_it(
+    wild: float, most: float
+) -> None:
+    own, others = simulations.false_alarms_beside(20, 3, wild)
+    assert own < most  # one common variance would give 18, 49 and 56 %
+    assert 0.04 < others < 0.06  # and 3.5, 0.9 and 0.1 %
+
+
 @pytest.mark.parametrize(("rows", "seeds"), [(6, 3), (20, 5)])
 def test_holm_keeps_false_alarms_of_a_whole_study_below_five_per_cent(rows: int, seeds: int) -> None:
     plain, adjusted = simulations.family_false_alarms(rows, seeds)

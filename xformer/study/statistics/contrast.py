@@ -54,12 +54,29 @@ class Contrast:
 
 
 def contrast(weights: Mapping[str, float], rows: Mapping[str, Sample], pooled: Pooled) -> Contrast:
-    """Σ c_r · mean_r, its standard error between seeds √(s² Σ c_r² / n_r), and that over sentences."""
+    """Σ c_r · mean_r, its standard error between seeds √(Σ c_r² s_r² / n_r), and that over sentences.
+
+    s_r² is the pooled variance, and its own for a row that stands apart. Of several variances the sum has
+    the degrees of freedom of Welch (1947) and Satterthwaite (1946).
+    """
     value = sum(weight * rows[name].mean for name, weight in weights.items())
-    variance = pooled.variance * sum(weight**2 / rows[name].seeds for name, weight in weights.items())
-    return Contrast(
-        value, Uncertainty(sqrt(variance), pooled.degrees_of_freedom, _over_sentences(weights, rows))
+    variance, degrees = welch(
+        {name: weight**2 / rows[name].seeds for name, weight in weights.items()}, pooled
     )
+    return Contrast(value, Uncertainty(sqrt(variance), degrees, _over_sentences(weights, rows)))
+
+
+def welch(shares: Mapping[str, float], pooled: Pooled) -> tuple[float, float]:
+    """Σ share_r · s_r², and its degrees of freedom; exactly those of s² where no row stands apart."""
+    of_each: dict[str, tuple[float, float]] = {}  # under "" what the pooled variance gives
+    for name, share in shares.items():
+        spread, key = pooled.of(name), name if name in pooled.apart else ""
+        before, _ = of_each.get(key, (0.0, 0.0))
+        of_each[key] = before + share * spread.variance, spread.degrees_of_freedom
+    if len(of_each) == 1:
+        return next(iter(of_each.values()))
+    total = sum(variance for variance, _ in of_each.values())
+    return total, total**2 / sum(variance**2 / degrees for variance, degrees in of_each.values())
 
 
 def matched(weights: Mapping[str, float], scorings: Mapping[str, Sample]) -> Contrast | Inconclusive:
@@ -74,7 +91,9 @@ def matched(weights: Mapping[str, float], scorings: Mapping[str, Sample]) -> Con
             "run at least two seeds",
         )
     error = float(values.std(ddof=1)) / sqrt(len(values))
-    if error == 0:
+    # Rounding leaves about 1e-16 of the scores that were added up, however small their sum.
+    largest = max(float(np.abs(weight * scorings[name].scores).max()) for name, weight in weights.items())
+    if error <= 1e-12 * largest:
         return Inconclusive(
             "the difference is the same with every seed, so how far the seed matters is unknown"
         )

@@ -28,7 +28,7 @@ class Uncertainty:
     """Two standard errors of one difference; `sentences` is None where no sentence was looked at."""
 
     seeds: float
-    degrees_of_freedom: int
+    degrees_of_freedom: float  # a fraction where variances differ
     sentences: float | None = None
 
     def seeds_half(self, confidence: float = CONFIDENCE) -> float:

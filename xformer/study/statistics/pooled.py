@@ -1,19 +1,20 @@
 """How much a score changes with the seed: one variance for all rows, pooled over those that were repeated.
 
 Three seeds say next to nothing about their own spread; twenty rows of three seeds together give forty
-degrees of freedom. The price is one assumption, that the seed moves all rows alike, which `uneven` tests.
+degrees of freedom. The price is one assumption, that the seed moves all rows alike. So each row is held
+against the others first: one that varies far more keeps its own variance, apart from theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-UNEVEN = 0.01  # below this p, the spreads of the rows differ more than chance explains
+UNEVEN = 0.01  # below this p of an F-test, a row varies more than the others
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,11 @@ class Inconclusive:
 
 
 @dataclass(frozen=True)
-class Pooled:
-    """The variance between seeds within rows, s² = Σ (n_r - 1) s_r² / Σ (n_r - 1)."""
+class Spread:
+    """A variance between seeds, and the degrees of freedom that it was estimated with."""
 
     variance: float
     degrees_of_freedom: int
-    rows: int  # with at least two seeds
 
     @property
     def deviation(self) -> float:
@@ -38,30 +38,61 @@ class Pooled:
         return float(np.sqrt(self.variance))
 
 
-def pool(rows: Iterable[NDArray[np.float64]]) -> Pooled | Inconclusive:
-    """Pool the variance of all rows that have at least two scores; the others only use it."""
-    repeated = [scores for scores in rows if len(scores) > 1]
+@dataclass(frozen=True)
+class Pooled(Spread):
+    """The variance between seeds within rows, s² = Σ (n_r - 1) s_r² / Σ (n_r - 1), over `rows` of them.
+
+    `apart` are the rows that vary more, by name, each with a variance of its own.
+    """
+
+    rows: int  # with at least two seeds
+    apart: Mapping[str, Spread] = field(default_factory=dict)
+
+    def of(self, row: str) -> Spread:
+        """The variance that holds for a row."""
+        return self.apart.get(row, self)
+
+
+def pool(rows: Mapping[str, NDArray[np.float64]]) -> Pooled | Inconclusive:
+    """Pool the variance of all rows that have at least two scores; the others only use it.
+
+    Rows whose seeds all score the same, such as 0.0 of empty outputs, are no evidence that the seed moves
+    the others little, and are left out.
+    """
+    repeated = {name: scores for name, scores in rows.items() if len(scores) > 1}
     if not repeated:
         return Inconclusive(
             "no row has two seeds, so nothing can be concluded about seeds", "run at least two seeds"
         )
-    degrees = sum(len(scores) - 1 for scores in repeated)
-    squares = sum(float(((scores - scores.mean()) ** 2).sum()) for scores in repeated)
-    scale = max(float(np.abs(scores).max()) for scores in repeated)
-    # Rounding alone leaves about 1e-32 of the square of the scores.
-    if squares <= 1e-24 * scale**2:
+    spreads = {
+        name: Spread(float(scores.var(ddof=1)), len(scores) - 1)
+        for name, scores in repeated.items()
+        if not same_but_for_rounding(scores)
+    }
+    if not spreads:
         return Inconclusive(
             "every repeated row scores the same with all its seeds, so how far the seed matters is unknown"
         )
-    return Pooled(squares / degrees, degrees, len(repeated))
+    apart: dict[str, Spread] = {}
+    # Of two rows it cannot be told which one is the odd one.
+    while len(spreads) > 2:
+        widest = max(spreads, key=lambda name: spreads[name].variance)
+        others = _common(spread for name, spread in spreads.items() if name != widest)
+        ratio = spreads[widest].variance / others.variance
+        degrees = spreads[widest].degrees_of_freedom, others.degrees_of_freedom
+        if float(stats.f.sf(ratio, *degrees)) >= UNEVEN:
+            break
+        apart[widest] = spreads.pop(widest)
+    common = _common(spreads.values())
+    return Pooled(common.variance, common.degrees_of_freedom, len(spreads), apart)
 
 
-def uneven(rows: Mapping[str, NDArray[np.float64]]) -> str | None:
-    """The row whose spread stands out, where spreads differ more than chance explains; None otherwise.
+def same_but_for_rounding(scores: NDArray[np.float64]) -> bool:
+    """Whether numbers are equal up to what adding them up in floating point leaves."""
+    return float(np.ptp(scores)) <= 1e-12 * float(np.abs(scores).max())
 
-    Bartlett's test of equal variances over rows with at least two scores that are not all equal.
-    """
-    spread = {name: scores for name, scores in rows.items() if len(scores) > 1 and np.ptp(scores) > 0}
-    if len(spread) < 2 or float(stats.bartlett(*spread.values()).pvalue) >= UNEVEN:
-        return None
-    return max(spread, key=lambda name: float(spread[name].var(ddof=1)))
+
+def _common(spreads: Iterable[Spread]) -> Spread:
+    known = list(spreads)
+    degrees = sum(each.degrees_of_freedom for each in known)
+    return Spread(sum(each.degrees_of_freedom * each.variance for each in known) / degrees, degrees)

@@ -31,11 +31,11 @@ class Design:
     """A comparison whose number of seeds can be chosen, the same for all rows.
 
     `deviation` is that between seeds; `spread` is √Σc² of the contrast, √2 for a difference; `rows` is how
-    many give degrees of freedom.
+    many give degrees of freedom, a fraction where their variances differ.
     """
 
     deviation: float
-    rows: int
+    rows: float
     sentences: float | None = None
     spread: float = sqrt(2)
 
