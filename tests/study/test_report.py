@@ -36,6 +36,7 @@ def test_a_report_is_printed_and_written(tmp_path: Path) -> None:
         "report.md",
         "report.tex",
         "report.csv",
+        "runs.csv",
     }
 
 

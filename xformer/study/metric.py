@@ -133,21 +133,31 @@ def measured_of(run: Run, metric: Metric, decoding: Decoding) -> tuple[Scores, P
 
 
 def evaluations_of(run: Run, decoding: Decoding = ()) -> Iterator[tuple[EvaluationFile, Path]]:
-    """Those of the finished run that were decoded as it is, but for the changes of `decoding`.
-
-    Files that cannot be read are passed over, and those of weights that the run has since left behind.
-    """
+    """Those of the finished run that were decoded as it is, but for the changes of `decoding`."""
     if run.config is None:
         return
-    last = run.result.updates if run.result else None
     changes = dict(decoding)
     wanted = tuple(changes.get(key, getattr(run.config.decode, key)) for key in schema.DECODING)
+    yield from ((found, path) for found, path in _evaluations(run) if found.decoding == wanted)
+
+
+def all_evaluations(run: Run) -> Iterator[tuple[EvaluationFile, Decoding]]:
+    """All of the finished run, each with what its decoding changes."""
+    if run.config is None:
+        return
+    own = tuple(getattr(run.config.decode, key) for key in schema.DECODING)
+    for found, _ in _evaluations(run):
+        ways = zip(schema.DECODING, found.decoding, own, strict=True)
+        yield found, tuple((key, theirs) for key, theirs, ours in ways if theirs != ours)
+
+
+def _evaluations(run: Run) -> Iterator[tuple[EvaluationFile, Path]]:
+    """Files that cannot be read are passed over, and those of weights that the run has since left behind."""
+    last = run.result.updates if run.result else None
     for path in sorted((run.folder / "evaluations").glob("[!.]*.json")):
         try:
             found = read_evaluation(path)
         except UnreadableError:
             continue
-        if found is None or (None not in (last, found.update) and found.update != last):
-            continue
-        if wanted == found.decoding:
+        if found is not None and (None in (last, found.update) or found.update == last):
             yield found, path

@@ -18,7 +18,7 @@ from xformer.study.findings import Findings, find
 from xformer.study.latex import report_latex
 from xformer.study.markdown import report_markdown
 from xformer.study.run import Run
-from xformer.study.sheet import report_csv
+from xformer.study.sheet import report_csv, runs_csv
 from xformer.study.table import Table, build_tables
 from xformer.study.terminal import table_view, unplaced_view
 
@@ -102,6 +102,7 @@ def _write(report: Report, out: Path) -> list[Path]:
         "report.md": report_markdown(tables, report.unplaced, report.verdict, findings),
         "report.tex": report_latex(tables, findings),
         "report.csv": report_csv(tables, report.unplaced, findings),
+        "runs.csv": runs_csv(report.runs),
     }
     pictures = {PICTURE: report_svg(tables, findings), CURVES: curves_svg(tables)}
     files |= {name: text for name, text in pictures.items() if text is not None}

@@ -1,4 +1,4 @@
-"""The report as CSV: one line a row of every table, unrounded, for other programs."""
+"""The report as CSV, unrounded, for other programs: one line a row of every table, and one line a run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import io
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
+from xformer.config import splits
 from xformer.study.findings import Findings
-from xformer.study.metric import Metric, mean_of
+from xformer.study.metric import Decoding, Metric, all_evaluations, mean_of
 from xformer.study.paper import PaperRow
-from xformer.study.records import ConfigFile
+from xformer.study.records import ConfigFile, Scores
 from xformer.study.run import Run
+from xformer.study.shell_line import command_of
 from xformer.study.table import Row, Summary, Table
 from xformer.study.text import plain
 
@@ -52,7 +54,19 @@ def report_csv(tables: Sequence[Table], unplaced: Sequence[Run], findings: Seque
         for table, found in zip_longest(tables, findings)
         for row in table.rows
     ]
-    lines += [_unplaced(run) for run in unplaced]
+    return _csv([*lines, *(_unplaced(run) for run in unplaced)])
+
+
+def runs_csv(runs: Sequence[Run]) -> str:
+    """One line a run: who it is, every score that it has, what it cost, and the command that trains it again.
+
+    Scores of other splits and other ways of decoding are under the split's name and what they change:
+    `long_bleu`, `test_bleu_average5`.
+    """
+    return _csv([_run(run) for run in runs])
+
+
+def _csv(lines: Sequence[dict[str, Cell]]) -> str:
     names = list(dict.fromkeys(name for line in lines for name in line))
     text = io.StringIO()
     writer = csv.DictWriter(text, names, restval=NOT_AVAILABLE, lineterminator="\n")
@@ -127,6 +141,35 @@ def _spread(name: str, summary: Summary | None) -> dict[str, Cell]:
     if summary is None:
         return {name: None, f"{name}_sd": None}
     return {name: summary.mean, f"{name}_sd": summary.deviation}
+
+
+def _run(run: Run) -> dict[str, Cell]:
+    result, setting = run.result, run.setting
+    cells: dict[str, Cell] = {
+        "experiment": run.experiment,
+        "overrides": " ".join(run.overrides),
+        "seed": run.seed,
+        "state": run.state,
+        "reason": run.reason,
+        "scale": setting.scale,
+        "run": run.folder.name if run.started else None,
+        "command": command_of(run),
+    }
+    told = ("run_id", "row_hash", "data", "tokenizer", "commit", "versions", "device", "updates")
+    cells |= {name: getattr(result, name, None) for name in told}
+    if result:
+        cells |= _scores("dev", result.dev) | _scores("test", result.test)
+    for found, changed in all_evaluations(run):
+        for split, scores in found.splits.items():
+            cells |= _scores(split, scores, changed) | cells  # what the run scored itself stays
+    costs = ("parameters", "flops_per_token", "train_tokens_per_second", "peak_memory_bytes", "wall_seconds")
+    return cells | {name: getattr(result, name, None) for name in costs}
+
+
+def _scores(split: str, scores: Scores | None, changed: Decoding = ()) -> dict[str, Cell]:
+    suffix = "".join(f"_{key}{value:g}" for key, value in changed)
+    names = ("perplexity", "bleu", "chrf", "ter")
+    return {f"{splits.in_results(split)}_{name}{suffix}": getattr(scores, name, None) for name in names}
 
 
 def _unplaced(run: Run) -> dict[str, Cell]:
