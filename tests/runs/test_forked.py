@@ -71,13 +71,32 @@ def test_without_a_nursery_nobody_answers(tmp_path: Path, monkeypatch: pytest.Mo
     assert fork(tmp_path / "gone")[0] is None
 
 
+def nurseries() -> list[str]:
+    """The pids of those that this process has started, the newest last."""
+    command = ["pgrep", "-P", str(os.getpid()), "-f", "xformer.runs.nursery"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.split()
+
+
+def test_the_nursery_forks_with_a_single_thread(serving: None, tmp_path: Path) -> None:
+    worker, _ = fork(tmp_path / "run")  # so that everything is imported
+    assert worker is not None
+    worker.wait()
+    assert len(os.listdir(f"/proc/{nurseries()[-1]}/task")) == 1
+
+
+def test_a_nursery_with_a_second_thread_forks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = "import threading, time; threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"
+    (tmp_path / "sitecustomize.py").write_text(started)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with nursery():
+        assert fork(tmp_path / "run")[0] is None
+
+
 def test_the_nursery_ends_with_the_sweep() -> None:
     before = os.environ.get(ADDRESS)
     with nursery():
         address = os.environ[ADDRESS]
-        listed = subprocess.run(
-            ["pgrep", "-P", str(os.getpid()), "-f", "xformer.runs.nursery"], capture_output=True, text=True
-        ).stdout.split()
+        listed = nurseries()
         assert listed
     assert os.environ.get(ADDRESS) == before
     assert not alive(int(listed[-1]))
