@@ -167,7 +167,9 @@ def _status(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from xformer.study.report import write_report
 
-    write_report(options.folder, options.out, claims=options.claims, records=options.records)
+    write_report(
+        options.folder, options.out, claims=options.claims, records=options.records, base=options.base
+    )
     return 0
 
 

@@ -147,6 +147,11 @@ def report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--records", type=Path, metavar="DIR", help="records that join the runs, such as a sweep's done_dir"
     )
+    parser.add_argument(
+        "--base",
+        metavar="ROW",
+        help="compare all rows with this one, such as modern/llama, not with table3/base",
+    )
 
 
 def dashboard(parser: argparse.ArgumentParser) -> None:

@@ -90,3 +90,24 @@ def test_rows_of_unequal_spread_are_pointed_out(tmp_path: Path) -> None:
     assert "pitfalls/no_positions varies more with the seed than the others do" in found.notes[-1]
     assert found.differences["pitfalls/no_positions"].contrast.uncertainty.degrees_of_freedom < 2.1
     assert found.differences["table3/A_h1"].contrast.uncertainty.degrees_of_freedom == 38
+
+
+def test_any_row_can_be_the_base(tmp_path: Path) -> None:
+    write(tmp_path, "table3/base", 60.0, 60.4)
+    write(tmp_path, "modern/rope", 61.0, 61.2)
+    write(tmp_path, "modern/alibi", 59.0)
+    (table,), _ = build_tables(collect(tmp_path), "modern/rope")
+    found = compare(Measured(table.rows, Metric("test", "bleu"))).differences
+    assert {name: each.contrast.value for name, each in found.items()} == pytest.approx(
+        {"table3/base": -0.9, "modern/alibi": -2.1}
+    )
+
+
+def test_a_base_is_named_with_or_without_what_all_rows_share(tmp_path: Path) -> None:
+    longer = "trainer.updates=300"
+    for experiment in ("table3/base", "modern/rope"):
+        write_run(tmp_path, experiment, 1, overrides=(longer,))
+        write_run(tmp_path, experiment, 1, overrides=(longer, "model.heads=4"))
+    for base in ("modern/rope model.heads=4", f"modern/rope model.heads=4 {longer}"):
+        (table,), _ = build_tables(collect(tmp_path), base)
+        assert [row.label for row in table.rows if row.is_base] == ["modern/rope model.heads=4"]

@@ -54,6 +54,19 @@ def test_without_a_base_as_it_stands_the_report_says_why_nothing_is_set_against_
     assert not (out / "report.svg").exists(), "the picture of other runs beside the page of these"
 
 
+def test_the_report_is_against_the_base_that_is_asked_for(tmp_path: Path) -> None:
+    for experiment, bleu in (("modern/rope", 61.0), ("modern/llama", 62.0)):
+        for seed in (1, 2):
+            scored = result(70.0, 3.0, test={"bleu": bleu + seed / 10, "perplexity": 3.0})
+            write_run(tmp_path / "runs", experiment, seed, outcome=scored)
+    console = Console(file=io.StringIO(), width=120)
+    report = write_report(tmp_path / "runs", tmp_path / "out", console, base="modern/llama")
+    assert report.findings[0].comparisons[0].differences.keys() == {"modern/rope"}
+    assert "Differences are from modern/llama, ±" in (tmp_path / "out" / "report.md").read_text()
+    with pytest.raises(UserError, match=r"--base modern/lama: no such row .* modern/llama, modern/rope"):
+        write_report(tmp_path / "runs", console=console, base="modern/lama")
+
+
 def test_without_a_place_nothing_is_written(tmp_path: Path) -> None:
     write_run(tmp_path)
     before = sorted(tmp_path.rglob("*"))

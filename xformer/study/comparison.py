@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from xformer.config.schema import BASE
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.contrast import Contrast
@@ -15,11 +14,6 @@ from xformer.study.statistics.pooled import Inconclusive, Pooled
 from xformer.study.statistics.power import smallest_effect
 from xformer.study.table import Row
 from xformer.wording import counted
-
-
-def is_base(row: Row) -> bool:
-    """Whether all others are compared with this row."""
-    return row.experiment == BASE and not row.overrides
 
 
 @dataclass(frozen=True)
@@ -97,13 +91,15 @@ class Comparison:
 def compare(measured: Measured) -> Comparison:
     """Compare all rows with the base; empty where the table has no base, or more than one."""
     samples, pooled = measured.samples, measured.pooled
-    if isinstance(pooled, Inconclusive) or BASE not in samples:
+    bases = [name for name in samples if measured.rows[name].is_base]
+    if isinstance(pooled, Inconclusive) or len(bases) != 1:
         return Comparison(measured.metric, {}, pooled)
+    (base,) = bases
     found: dict[str, tuple[Contrast, bool]] = {}
     for name, sample in samples.items():
-        difference = measured.contrast({name: 1.0, BASE: -1.0})
-        if name != BASE and isinstance(difference, Contrast):
-            found[name] = difference, min(sample.seeds, samples[BASE].seeds) == 1
+        difference = measured.contrast({name: 1.0, base: -1.0})
+        if name != base and isinstance(difference, Contrast):
+            found[name] = difference, min(sample.seeds, samples[base].seeds) == 1
     p_values = [each.uncertainty.p_two_sided(each.value) for each, _ in found.values()]
     return Comparison(
         measured.metric,

@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from xformer.study.comparison import is_base
 from xformer.study.curves import Point, read_curve
 from xformer.study.svg import shortened, svg
 from xformer.study.table import Row, Table
@@ -38,9 +37,9 @@ def _panels(table: Table, *, named: bool) -> list[_Panel]:
     """Those of a table; `named`: with the scale, which tells it from the others."""
     where = f"{table.setting.scale or 'unknown'}: " if named else ""
     rows = table.rows[:_MOST]
-    base = next((_curves(row) for row in rows if is_base(row)), [])
+    base = next((_curves(row) for row in rows if row.is_base), [])
     curves = [(row, _curves(row)) for row in rows]
-    return [(where + row.label, found, [] if is_base(row) else base) for row, found in curves if found]
+    return [(where + row.label, found, [] if row.is_base else base) for row, found in curves if found]
 
 
 def _curves(row: Row) -> list[_Curve]:

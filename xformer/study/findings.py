@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from xformer.config.schema import BASE
 from xformer.study import text
 from xformer.study.claims import Claim
-from xformer.study.comparison import Comparison, compare, is_base
+from xformer.study.comparison import Comparison, compare
 from xformer.study.measured import Measured, row_name
 from xformer.study.metric import Metric
 from xformer.study.statistics.agreement import Agreement, spearman
@@ -64,16 +63,16 @@ def find(table: Table, claims: Sequence[Claim]) -> Findings:
     found = Findings(comparisons, (), judge(claims, table.rows, measured))
     several = sum(bool(row.finished) for row in table.rows) > 1
     agreements = tuple(_agreements(table, measured)) if several else ()
-    notes = (*_baseless(table, measured), *_legend(found), *agreements, *_diverged(table)) if several else ()
-    return Findings(comparisons, notes, found.verdicts, agreements)
+    notes = (*_baseless(table, measured), *_legend(table, found), *agreements, *_diverged(table))
+    return Findings(comparisons, notes if several else (), found.verdicts, agreements)
 
 
-def _legend(found: Findings) -> list[str]:
+def _legend(table: Table, found: Findings) -> list[str]:
     lines = []
     if found.shown:
         lines.append(
-            f"Differences are from {BASE.removeprefix('table3/')}, ± half a 95 % interval: for other seeds "
-            "and, of BLEU, other sentences; p is adjusted (Holm) for all rows of the table "
+            f"Differences are from {table.base.removeprefix('table3/')}, ± half a 95 % interval: for other "
+            "seeds and, of BLEU, other sentences; p is adjusted (Holm) for all rows of the table "
             "(docs/statistics.md)."
         )
         if any(each.one_seed for shown in found.shown for each in shown.differences.values()):
@@ -90,18 +89,24 @@ def _legend(found: Findings) -> list[str]:
 
 def _baseless(table: Table, measured: Callable[[Metric], Measured]) -> list[str]:
     """Why no row is compared: differences are from one row, which was not trained, or trained as two."""
-    if any(BASE in measured(metric).samples for metric in SHOWN):
+    bases = [row for row in table.rows if row.is_base and row.finished]
+    if len(bases) == 1 and any(row_name(bases[0]) in measured(metric).samples for metric in SHOWN):
         return []
-    if several := [row.label for row in table.rows if is_base(row) and row.finished]:
+    if len(bases) > 1:
+        several = ", ".join(row.label for row in bases)
         return [
-            f"No differences: {', '.join(several)} are different rows that all are {BASE} without overrides, "
-            "and hence no picture of them either. Report them from folders of their own."
+            f"No differences: {several} are different rows that all are {_plainly(table)}, and hence no "
+            "picture of them either. Report them from folders of their own."
         ]
     return [
-        f"No differences: they would be from {BASE} without overrides, which has no scores here; hence no "
-        "picture of them either. Train it along, or compare other rows by a claim (xformer report --claims "
-        "FILE, docs/extending.md)."
+        f"No differences: they would be from {_plainly(table)}, which has no scores here; hence no "
+        "picture of them either. Train it along, name another row (xformer report --base ROW), or compare "
+        "rows by a claim (--claims FILE, docs/extending.md)."
     ]
+
+
+def _plainly(table: Table) -> str:
+    return table.base if " " in table.base else f"{table.base} without overrides"
 
 
 def _agreements(table: Table, measured: Callable[[Metric], Measured]) -> list[str]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
 from xformer.study import text
-from xformer.study.comparison import is_base
 from xformer.study.findings import SHOWN, Findings
 from xformer.study.metric import Metric, mean_of
 from xformer.study.records import ConfigFile
@@ -50,7 +49,7 @@ def report_latex(tables: Sequence[Table], findings: Sequence[Findings] = ()) -> 
 
 
 def _paper_table(table: Table) -> str:
-    base = next((row.config for row in table.rows if is_base(row)), None)
+    base = next((row.config for row in table.rows if row.is_base), None)
     sizes, words = len(_SIZES), len(_SIZES) + 2
     headings = [
         "",
@@ -130,7 +129,7 @@ def _sizes(row: Row, base: ConfigFile | None) -> Iterator[str]:
     for _, of in _SIZES:
         if row.config is None:
             yield ""
-        elif is_base(row) or base is None or of(row.config) != of(base):
+        elif row.is_base or base is None or of(row.config) != of(base):
             yield f"{of(row.config):g}"
         else:
             yield ""

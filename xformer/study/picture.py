@@ -12,7 +12,7 @@ from functools import partial
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from xformer.study.comparison import Comparison, is_base
+from xformer.study.comparison import Comparison
 from xformer.study.findings import COMPARED, Findings
 from xformer.study.records import ResultFile
 from xformer.study.svg import shortened, svg
@@ -57,7 +57,7 @@ def _figure(panels: Sequence[tuple[Table, Comparison, Sequence[_Line]]]) -> Figu
 
 
 def _lines(table: Table, comparison: Comparison) -> list[_Line]:
-    bases = [row for row in table.rows if is_base(row) and row.finished]
+    bases = [row for row in table.rows if row.is_base and row.finished]
     if len(bases) != 1 or (level := bases[0].over_seeds(_test_bleu)) is None:
         return []
     (base,) = bases

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from xformer import streams
+from xformer.config.schema import BASE
 from xformer.errors import UserError
 from xformer.files import write_atomic, written
 from xformer.study.claims import built_in_claims, read_claims
@@ -17,6 +18,7 @@ from xformer.study.collect import collect
 from xformer.study.findings import Findings, find
 from xformer.study.latex import report_latex
 from xformer.study.markdown import report_markdown
+from xformer.study.measured import row_name
 from xformer.study.run import Run
 from xformer.study.sheet import report_csv, runs_csv
 from xformer.study.table import Table, build_tables
@@ -42,14 +44,17 @@ def write_report(
     console: Console | None = None,
     claims: Path | None = None,
     records: Path | None = None,
+    base: str | None = None,
 ) -> Report:
     """Print the report on a folder of runs; write it under `out` as page, Markdown, LaTeX, CSV and pictures.
 
     `claims` is a file of claims to judge instead of the built-in ones, `records` a folder of records that
-    join the runs, such as the `done_dir` of their sweep. Raises UserError where a folder is missing or there
-    are no runs, where `claims` is wrong, or where `out` cannot be written.
+    join the runs, such as the `done_dir` of their sweep, `base` the row that all others are compared with,
+    `table3/base` if left out: an experiment, with its overrides after it. Raises UserError where a folder is
+    missing or there are no runs, where `claims` is wrong, where no run is of the `base` asked for, or where
+    `out` cannot be written.
     """
-    report = build_report(folder, claims, records)
+    report = build_report(folder, claims, records, base)
     console = console or streams.console()
     for table, findings in zip(report.tables, report.findings, strict=True):
         console.print(table_view(table, console.width, findings), Text())
@@ -65,7 +70,9 @@ def write_report(
     return report
 
 
-def build_report(folder: Path, claims: Path | None = None, records: Path | None = None) -> Report:
+def build_report(
+    folder: Path, claims: Path | None = None, records: Path | None = None, base: str | None = None
+) -> Report:
     """Collect, sort and judge the runs of a folder. Raises UserError as `write_report` does."""
     declared = built_in_claims() if claims is None else read_claims(claims)
     runs = collect(folder)
@@ -74,7 +81,11 @@ def build_report(folder: Path, claims: Path | None = None, records: Path | None 
         runs += [run for run in collect(records) if (run.experiment, run.folder.name) not in here]
     if not runs:
         raise UserError(f"{folder}: holds no runs; `xformer train` makes one")
-    tables, unplaced = build_tables(runs)
+    tables, unplaced = build_tables(runs, base or BASE)
+    rows = [row for table in tables for row in table.rows if row.runs]
+    if base is not None and not any(row.is_base for row in rows):
+        names = ", ".join(dict.fromkeys(row_name(row) for row in rows))
+        raise UserError(f"--base {base}: no such row in {folder}; there are: {names}")
     findings = tuple(find(table, declared) for table in tables)
     return Report(tuple(runs), tables, unplaced, _verdict(tables), findings)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, stdev
 
+from xformer.config.schema import BASE
 from xformer.study.paper import PaperRow, paper_rows
 from xformer.study.records import ConfigFile, ResultFile
 from xformer.study.run import Run
@@ -42,6 +43,11 @@ class Row:
         False  # another row has this experiment and these overrides, so the hash must tell them apart
     )
     shared: tuple[str, ...] = ()
+    is_base: bool = False  # all others of the table are compared with it
+
+    def is_called(self, words: Collection[str]) -> bool:
+        """Whether an experiment and overrides, with or without those that all rows share, mean this row."""
+        return {self.experiment, *self.overrides} == set(words).difference(self.shared)
 
     @property
     def label(self) -> str:
@@ -105,9 +111,11 @@ class Row:
 class Table:
     """Every row of one setting: Table 3 in the paper's order, then all others by name.
 
-    `shared` are overrides of how to train that all rows have, and so a part of the setting, as the scale is.
+    `base` names the row that all others are compared with, whether it was run or not. `shared` are overrides
+    of how to train that all rows have, and so a part of the setting, as the scale is.
     """
 
+    base: str
     setting: Setting
     shared: tuple[str, ...]
     paper_block: tuple[Row, ...]
@@ -147,9 +155,10 @@ class Table:
         return tuple(remarks)
 
 
-def build_tables(runs: Sequence[Run]) -> tuple[tuple[Table, ...], tuple[Run, ...]]:
+def build_tables(runs: Sequence[Run], base: str = BASE) -> tuple[tuple[Table, ...], tuple[Run, ...]]:
     """Sort runs into tables; second, the rows that could not start and belong to no single table.
 
+    `base` is the row that all others are compared with: an experiment, and its overrides after a space each.
     A run that ended before it knew all of its setting joins the fullest table that it does not contradict.
     """
     settings: dict[Setting, list[Run]] = {}
@@ -165,11 +174,11 @@ def build_tables(runs: Sequence[Run]) -> tuple[tuple[Table, ...], tuple[Run, ...
             settings[max(fitting, key=lambda setting: len(settings[setting]))].append(run)
         else:
             settings[run.setting] = [run]
-    tables = (_table(setting, members) for setting, members in settings.items())
+    tables = (_table(setting, members, base) for setting, members in settings.items())
     return tuple(sorted(tables, key=_place)), tuple(unplaced)
 
 
-def _table(setting: Setting, runs: Sequence[Run]) -> Table:
+def _table(setting: Setting, runs: Sequence[Run], base: str) -> Table:
     order = {row.name: number for number, row in enumerate(paper_rows())}
     shared = _shared(runs)
     rows = _rows(runs, shared)
@@ -183,7 +192,11 @@ def _table(setting: Setting, runs: Sequence[Run]) -> Table:
         (row for row in rows if row.experiment not in order),
         key=lambda row: (row.experiment, row.overrides, row.row_hash or ""),
     )
-    return Table(setting, shared, tuple(paper_block), tuple(other_block))
+    blocks = (
+        tuple(replace(row, is_base=row.is_called(base.split())) for row in block)
+        for block in (paper_block, other_block)
+    )
+    return Table(base, setting, shared, *blocks)
 
 
 # What the rows of Table 3 differ in beside the length of training.

@@ -192,11 +192,7 @@ class _Bench:
 
     def _find(self, reference: RowReference) -> Row | None:
         """The row; None where it is not in the table."""
-        found = [
-            row
-            for row in self._rows
-            if frozenset((row.experiment, *row.overrides)) == reference.words.difference(row.shared)
-        ]
+        found = [row for row in self._rows if row.is_called(reference.words)]
         if len(found) > 1:
             raise _Unmeasured(
                 "not run", f"{found[0].label.split(' #')[0]}: two different rows have this name"

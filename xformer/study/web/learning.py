@@ -11,7 +11,6 @@ from markupsafe import Markup
 from xformer.config.sizes.flops import TRAINING, flops
 from xformer.errors import UserError
 from xformer.runs.folder import RunFolder
-from xformer.study.comparison import is_base
 from xformer.study.curves import Point, read_curve
 from xformer.study.table import Row, Table
 from xformer.study.web.charts import Dot, Series, chart
@@ -72,7 +71,7 @@ def _flops_per_token(row: Row) -> float:
 
 
 def _plots(rows: Sequence[_Curves], x_name: str, x: _Horizontal) -> Iterator[Markup]:
-    base = next((each for each in rows if is_base(each.row)), None)
+    base = next((each for each in rows if each.row.is_base), None)
     if len(rows) > 1 and (together := chart("all rows, on dev", x_name, _UNIT, list(_together(rows, x)))):
         yield together
     for each in rows:
@@ -84,9 +83,9 @@ def _plots(rows: Sequence[_Curves], x_name: str, x: _Horizontal) -> Iterator[Mar
 
 def _together(rows: Sequence[_Curves], x: _Horizontal) -> Iterator[Series]:
     """The dev curves of each row's first run, the base's in front."""
-    for each in sorted(rows, key=lambda each: is_base(each.row)):
+    for each in sorted(rows, key=lambda each: each.row.is_base):
         dots = [Dot(x(point, each.flops), point.dev) for point in each.runs[0] if point.dev is not None]
-        look = "main" if is_base(each.row) else "other"
+        look = "main" if each.row.is_base else "other"
         yield Series(dots, look, joined=True, label=each.row.label, marked=len(dots) == 1)
 
 

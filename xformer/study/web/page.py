@@ -14,7 +14,6 @@ from typing import Any
 from markupsafe import Markup
 
 from xformer.pages import filled
-from xformer.study.comparison import is_base
 from xformer.study.differing import config_differences
 from xformer.study.findings import Findings
 from xformer.study.measured import row_name
@@ -94,7 +93,7 @@ def _table(number: int, table: Table, findings: Findings) -> _TableView:
     scale, data = table.setting.scale or "unknown", table.setting.data or "unknown"
     run = [row for row in table.rows if row.runs]
     anchors = {row_name(row): f"setting-{number}-row-{place}" for place, row in enumerate(run, 1)}
-    base = next((row for row in table.rows if is_base(row)), None)
+    base = next((row for row in table.rows if row.is_base), None)
     blocks = (("Table 3", table.paper_block), ("Other experiments", table.other_block))
     return _TableView(
         id=f"setting-{number}",
@@ -113,7 +112,7 @@ def _table(number: int, table: Table, findings: Findings) -> _TableView:
 
 
 def _translations(table: Table) -> Iterator[tuple[str, tuple[Pair, ...]]]:
-    base = next((row for row in table.rows if is_base(row)), None)
+    base = next((row for row in table.rows if row.is_base), None)
     if base is None:
         return
     others = [row for row in table.rows if row is not base][:_PAIRS]

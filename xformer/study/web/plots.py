@@ -9,7 +9,6 @@ from statistics import fmean
 from markupsafe import Markup
 
 from xformer.study.by_length import by_reference_length
-from xformer.study.comparison import is_base
 from xformer.study.metric import Metric, counts_of, evaluations_of, mean_of
 from xformer.study.table import Row, Table
 from xformer.study.web.charts import Dot, Series, chart
@@ -126,7 +125,7 @@ def _series(dots: Sequence[tuple[Row, Dot]], quantity: Quantity) -> Iterator[Ser
     """
     sets = {_changes(row) for row, _ in dots if quantity.tracked in _changes(row) and not row.overrides}
     fewest = min(sets, key=lambda changes: (len(changes), sorted(changes)), default=None)
-    varied = [dot for row, dot in dots if is_base(row) or (_changes(row) == fewest and not row.overrides)]
+    varied = [dot for row, dot in dots if row.is_base or (_changes(row) == fewest and not row.overrides)]
     if fewest is None or len({dot.x for dot in varied}) < 2:
         varied = []
     yield Series([dot for _, dot in dots if dot not in varied], "other")
@@ -204,11 +203,11 @@ def _lines(title: str, x_name: str, rows: Sequence[tuple[Row, _Lengths]]) -> Mar
     series = [
         Series(
             [Dot(x, y, f"{row.label}: {y:.1f} from {x:g}") for x, y in found],
-            "main" if is_base(row) else "other",
+            "main" if row.is_base else "other",
             joined=True,
             label=row.label,
         )
-        for row, found in sorted(rows, key=lambda each: is_base(each[0]))
+        for row, found in sorted(rows, key=lambda each: each[0].is_base)
     ]
     return chart(title, x_name, "BLEU", series)
 
