@@ -19,6 +19,8 @@ from xformer.study.svg import shortened, svg
 from xformer.study.table import Row, Table
 
 _COLUMNS, _WIDTH, _HEIGHT = 4, 2.6, 2.0
+_LEFT, _BELOW = 0.6, 0.3  # for the names of the axes
+_GAP, _TITLE, _TICKS = 0.15, 0.25, 0.3  # between columns, above a panel, below it
 _MOST = 100  # rows of one table: more make a picture that nothing opens
 _LONGEST = 30  # letters of a label
 _ROW, _BASE = "#1b5e9e", "#8a8a8a"
@@ -50,14 +52,24 @@ def _curves(row: Row) -> list[_Curve]:
 def _figure(panels: Sequence[_Panel]) -> Figure:
     columns = min(_COLUMNS, len(panels))
     lines = math.ceil(len(panels) / columns)
-    figure = Figure(figsize=(_WIDTH * columns, _HEIGHT * lines + 0.3), layout="constrained")
+    width, height = _LEFT + _WIDTH * columns, _HEIGHT * lines + _BELOW
+    figure = Figure(figsize=(width, height))
+    # Laid out by hand: matplotlib's own engines draw all panels once more to find out what is known here.
     places = list(figure.subplots(lines, columns, squeeze=False, sharey=True).flat)
+    figure.subplots_adjust(
+        left=_LEFT / width,
+        right=1 - _GAP / width,
+        bottom=(_BELOW + _TICKS) / height,
+        top=1 - _TITLE / height,
+        wspace=_GAP / (_WIDTH - _GAP),
+        hspace=(_TITLE + _TICKS) / (_HEIGHT - _TITLE - _TICKS),
+    )
     for axes, panel in zip(places, panels, strict=False):
         _draw(axes, *panel)
     for axes in places[len(panels) :]:
         axes.remove()
-    figure.supxlabel("updates", fontsize=9)
-    figure.supylabel("nats a target token: line training, dots dev, grey the base", fontsize=9)
+    figure.supxlabel("updates", y=0.1 / height, fontsize=9)
+    figure.supylabel("nats a target token: line training, dots dev, grey the base", x=0.1 / width, fontsize=9)
     return figure
 
 
